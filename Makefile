@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # make            build build/bin/pesa, the library and the virtual core
-# make demo       install what is missing, build, profile a real program
+# make demo       install what the demo needs, build pesa and the virtual core, profile a real program
+# make emulator   build a qemu-riscv64 that has plugins, where the distribution's has none
 # make check      install what is missing, build, run every test
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
 # make board      install what is missing, build the emulated board: emulator, kernel, root file system
@@ -9,15 +10,20 @@
 # make overhead   count what an interrupt costs, on that board: Documentation/overhead.md
 # make check-all  make check and check-system, with one sum
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
+# make pictures   run the tutorials, write what they print and their pictures: Documentation/tutorials
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
 # make check-unit-file   the daemon's unit under a real systemd (root, systemd-nspawn)
 # make profile-stores  what pesad pushes beside what the stores' own clients (npm registry) read and send
+# make check-fresh  make demo in clean systems of Debian 12 and 13 (root, debootstrap): Documentation/testing.md
+# make package    Debian packages, built and tried in clean systems (root, debootstrap): build/packages
 # make mutate     FILES=... N=... SEED=...: changes of the code that no unit test sees: Documentation/testing.md
 # make format-check, make lint   clang-format, clang-tidy and cppcheck have nothing to say
 # make coverage   lines and branches that tests execute, by folder
 # make bench      benchmarks: ratios against a peer in the same run
 # make doc        the reference of the library (doxygen): build/doc/html
+# make version    print the version and the commit
+# make dist       the release: build/pesa-VERSION.tar.gz, the same bytes for the same commit
 # make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
 # make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
 #
@@ -48,11 +54,16 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 
 # The one place that has the version.  The major number is the soname's.
 VERSION := 0.2.0
+# Of a tarball (tools/dist), or of a clone.
+COMMIT = $(shell cat COMMIT 2>/dev/null || { [ -e .git ] && git -c safe.directory='*' describe --always --dirty \
+	--abbrev=12 --exclude='*' 2>/dev/null; } || echo unknown)
 version_major := $(word 1,$(subst ., ,$(VERSION)))
 PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 # Only what the daemon is linked with: pesa itself starts faster without.
 DAEMON_PACKAGES := libbpf libcurl libmicrohttpd gnutls libseccomp libcap
 TOP_PACKAGES := libcurl ncursesw
+# pesa report on a terminal: the demo has it, and no libcurl.
+BROWSE_PACKAGES := ncursesw
 # What the library alone needs.
 LIBRARY_PACKAGES := libelf libdw libzstd zlib libprotobuf-c
 LIBDIR ?= $(PREFIX)/lib
@@ -75,6 +86,7 @@ private_libs := -liberty $(byte_atomics) -lpthread -lm
 LDLIBS_ALL = $(packages_libs) $(private_libs) $(LDLIBS)
 DAEMON_LDLIBS := $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
 TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
+BROWSE_LDLIBS := $(shell $(PKG_CONFIG) --libs $(BROWSE_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -89,16 +101,19 @@ lib_sources := $(call sources_in,decoder daemon/events daemon/record daemon/vcor
 # The library for others is what include/pesa declares and what that needs: not the text of pesa mca's views,
 # and not the readers of files that only the tools take.
 public_sources := $(filter-out $(filter-out %/cycle_stack.c,$(wildcard decoder/mca/views/*.c)) \
-	decoder/base/unpack.c decoder/base/archive_extract.c,$(call sources_in,decoder))
+	decoder/base/unpack.c decoder/base/archive_extract.c decoder/base/nearest.c,$(call sources_in,decoder))
 # WITH_PESAD=0: neither the daemon nor the libraries that only it has; the tests need both.
 WITH_PESAD ?= 1
 daemon_main := $(if $(filter 0,$(WITH_PESAD)),,daemon/pesad/main.c)
 bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
 daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources_in,daemon/pesad))
-# The plugin, the board and pesa top are no parts of the program pesa.
-tool_sources := tools/top/command.c $(filter-out tools/vcore/% tools/board/% tools/top/%,$(call sources_in,tools))
-# pesa top: a program of its own, which pesa runs.
-top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) \
+# The plugin, the board and what is drawn on terminals are no parts of the program pesa.
+tool_sources := tools/top/command.c \
+	$(filter-out tools/vcore/% tools/board/% tools/top/% tools/screen/% tools/browse/%,$(call sources_in,tools))
+# pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
+browse_sources := $(foreach room,browse screen report groups store table ui completion perf why names,$(wildcard tools/$(room)/*.c)) \
+	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
+top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) $(wildcard tools/screen/*.c) $(wildcard tools/completion/*.c tools/perf/*.c) \
 	$(patsubst %,tools/ui/%.c,archive_open cycle_stack output_files paths profile_options standard_output temporary_directory json pager terminal text safe_output)
 vcore_sources := $(call sources_in,tools/vcore)
 test_sources := $(wildcard tests/unit/test_*.c)
@@ -122,6 +137,7 @@ daemon_objects := $(call object,$(daemon_sources))
 bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
 top_objects := $(call object,$(top_sources))
+browse_objects := $(call object,$(browse_sources))
 tests := $(patsubst tests/unit/%.c,$(O)/tests/%,$(test_sources))
 test_tools := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(test_tool_sources))
 benches := $(patsubst tests/bench/%.c,$(O)/bench/%,$(bench_sources))
@@ -130,18 +146,27 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers plugins tuned clean install install-driver-source uninstall deps doc demo accuracy check check-unit core-loops \
+.PHONY: all lib tests benches fuzzers plugins tuned emulator version dist clean install install-driver-source uninstall deps doc demo pictures accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
-	check-unit-file commands mutate format format-check lint coverage
+	check-unit-file check-fresh package commands mutate format format-check lint coverage
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
 cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
 maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
 event_files := $(patsubst tools/events/%,$(O)/share/pesa/events/%,$(shell find tools/events -type f))
-all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/libexec/pesa-top $(O)/lib/libpesa.a $(libraries) $(plugins) \
+all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/libexec/pesa-top $(O)/libexec/pesa-report \
+	$(O)/lib/libpesa.a $(libraries) $(plugins) \
 	$(cores) $(maps) $(event_files)
 lib: $(libraries)
+# Completion for shells, made of the option tables.  Where pesa is compiled for another machine,
+# COMPLETION_PESA= names one that runs here.
+COMPLETION_PESA ?= $(O)/bin/pesa
+completions := $(addprefix $(O)/share/completion/,bash zsh fish)
+all: $(completions)
+$(completions): $(O)/share/completion/%: tools/gen/completion $(O)/bin/pesa $(O)/libexec/pesa-top $(cores)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)tools/gen/completion $(COMPLETION_PESA) $* > $@
 tests: $(tests) $(test_tools)
 benches: $(benches)
 fuzzers: $(fuzzers)
@@ -179,6 +204,20 @@ $(version_header): include/pesa/version.h.in $(O)/version
 		-e 's/@$(lastword $(subst :, ,$(part)))@/$(word $(firstword $(subst :, ,$(part))),$(subst ., ,$(VERSION)))/g') \
 		$< > $@
 
+# What pesa --version tells: one file, since each commit changes it.
+built_with = $(CC) $(shell $(CC) -dumpfullversion -dumpversion 2>/dev/null) for $(shell $(CC) -dumpmachine 2>/dev/null)$(shell \
+	for package in $(sort $(PACKAGES) libarchive $(if $(daemon_main),$(DAEMON_PACKAGES))); do \
+		printf ', %s %s' $$package "$$($(PKG_CONFIG) --modversion $$package 2>/dev/null)"; done)
+parts_with = $(if $(daemon_main),pesad) $(if $(filter use,$(PROFILE)),tuned-virtual-core) $(if $(filter 1,$(SAN)),sanitizers)
+parts_without = $(filter-out $(parts_with),pesad tuned-virtual-core sanitizers)
+build_header := $(O)/gen/pesa_build.h
+$(build_header): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '/* Written by the Makefile. */' '#define PESA_COMMIT "$(COMMIT)"' '#define PESA_BUILT_WITH "$(built_with)"' \
+		'#define PESA_PARTS "$(strip $(parts_with))"' '#define PESA_MISSING_PARTS "$(strip $(parts_without))"' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(O)/obj/tools/main.o: $(build_header)
+
 $(O)/obj/%.o: %.c $(O)/flags | $(version_header)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
@@ -202,10 +241,11 @@ $(O)/obj/decoder/mca/model/builtin.o $(O)/fuzz-obj/decoder/mca/model/builtin.o: 
 page_parts := $(wildcard tools/*/html/*.css tools/*/html/*.js)
 $(foreach part,$(page_parts),$(eval $(O)/obj/$(patsubst %/,%.o,$(dir $(part))): $(part)))
 
+# For the programs that are linked here: its members stay where they are.
 $(O)/lib/libpesa.a: $(lib_objects)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(call say,AR,$@)$(AR) qcs $@ $^
+	$(call say,AR,$@)$(AR) qcs --thin $@ $^
 
 # Nothing is left to be found by the program that loads it, but the sanitizers' functions.
 library_flags := -shared -Wl,-soname,$(soname) -Wl,--version-script=decoder/libpesa.map -Wl,-Bsymbolic-functions \
@@ -229,9 +269,13 @@ $(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps) $(event_fil
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
+$(O)/libexec/pesa-top: screen_libs = $(TOP_LDLIBS)
 $(O)/libexec/pesa-top: $(top_objects) $(O)/lib/libpesa.a
+$(O)/libexec/pesa-report: screen_libs = $(BROWSE_LDLIBS)
+$(O)/libexec/pesa-report: $(browse_objects) $(O)/lib/libpesa.a
+$(O)/libexec/pesa-top $(O)/libexec/pesa-report:
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(TOP_LDLIBS) $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(screen_libs) $(LDLIBS_ALL)
 
 # The daemon's parts, for itself and for its tests.
 $(O)/lib/libpesad.a: $(daemon_objects)
@@ -286,7 +330,10 @@ $(foreach version,1 2,$(eval $(call plugin_rules,$(version))))
 
 $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+
+# This one is of the virtual core, which is no library.
+$(O)/tests/test_call_stack: $(patsubst %,$(O)/obj/tools/vcore/stack/%.o,call_stack stack_use)
 
 # Programs that integration tests run: they make or print files, or are parts of the daemon alone.
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
@@ -320,6 +367,12 @@ doc: $(version_header)
 		'INPUT = include/pesa $(version_header) Documentation/library.md' 'STRIP_FROM_INC_PATH = include $(O)/gen' \
 		'STRIP_FROM_PATH = include $(O)/gen' 'OUTPUT_DIRECTORY = $(DOC)') | doxygen -
 
+version:
+	@printf 'version %s\ncommit %s\n' '$(VERSION)' '$(COMMIT)'
+
+dist:
+	$(Q)tools/dist $(O)
+
 deps:
 	$(Q)tools/dependencies
 
@@ -333,12 +386,26 @@ tuned: all
 	$(Q)touch $(O)/tuned
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) plugins
 
-demo: deps
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
+# Neither the daemon nor pesa top, which need more packages; one plugin, the one for the emulator that is here.
+demo:
+	$(Q)tools/dependencies demo
+	$(Q)tools/emulator --link $(O)/libexec > /dev/null
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) $(O)/bin/pesa $(O)/libexec/pesa-report $(O)/libexec/$$(tools/emulator --plugin)
 	$(Q)tools/demo $(O)
+
+# The link is where pesa looks for it first.
+emulator:
+	$(Q)tools/emulator --link $(O)/libexec
 
 check: deps
 	$(Q)O=$(O) tests/run
+
+# The commit's state, in minimal systems made by debootstrap; as root.
+check-fresh:
+	$(Q)O=$(O) tests/fresh/run $(if $(CHECK),--check) $(if $(WRITE),--write) $(SUITES)
+
+package:
+	$(Q)O=$(O) JOBS=$(JOBS) tests/fresh/package $(if $(WRITE),--write) $(SUITES)
 
 check-unit check-integration check-fuzz check-sanitized:
 	$(Q)O=$(O) tests/run $(patsubst check-%,%,$@)
@@ -390,6 +457,10 @@ FILES ?= decoder daemon
 mutate:
 	$(Q)O=$(O) tests/mutate/mutate -n $(if $(filter file,$(origin N)),200,$(N)) --seed $(SEED) -j $(JOBS) $(FILES)
 
+# Needs a browser.
+pictures: all
+	$(Q)O=$(O) tests/integration/tutorials.t --write
+
 accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
 
@@ -408,10 +479,14 @@ install: all
 	ln -sf $(library) $(DESTDIR)$(LIBDIR)/$(soname)
 	ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libpesa.so
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
-	install -m 755 $(O)/libexec/pesa-top $(plugins) $(DESTDIR)$(LIBEXEC)/
+	install -m 755 $(O)/libexec/pesa-top $(O)/libexec/pesa-report $(plugins) $(DESTDIR)$(LIBEXEC)/
+	$(if $(wildcard $(O)/libexec/qemu-riscv64),install -m 755 $(O)/libexec/qemu-riscv64 $(DESTDIR)$(LIBEXEC)/)
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)
 	cp -r $(O)/share/pesa/events $(DESTDIR)$(DATADIR)/
+	$(foreach shell,bash:bash-completion/completions/pesa zsh:zsh/site-functions/_pesa fish:fish/vendor_completions.d/pesa.fish, \
+		install -D -m 644 $(O)/share/completion/$(firstword $(subst :, ,$(shell))) \
+			$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(shell))) &&) :
 	$(foreach section,1 5 8,install -m 644 $(filter %.$(section),$(manuals)) \
 		$(DESTDIR)$(PREFIX)/share/man/man$(section)/ &&) :
 	sed -e '/^#/d' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
@@ -430,6 +505,7 @@ uninstall:
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/include/pesa $(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) \
 		$(addprefix $(DESTDIR)$(LIBDIR)/,libpesa.a libpesa.so $(soname) $(library) pkgconfig/libpesa.pc) \
 		$(DESTDIR)$(UNITDIR)/pesad.service \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/pesa zsh/site-functions/_pesa fish/vendor_completions.d/pesa.fish) \
 		$(foreach manual,$(manuals),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 # Version 14, whose output the sources have; the driver's satisfy the kernel's checkpatch.
@@ -441,7 +517,7 @@ format-check:
 	$(Q)clang-format-14 --dry-run --Werror $(formatted)
 
 lint:
-	$(Q)$(MAKE) --no-print-directory O=$(O) $(O)/gen/pprof.pb-c.h
+	$(Q)$(MAKE) --no-print-directory O=$(O) $(O)/gen/pprof.pb-c.h $(build_header) $(version_header)
 	$(Q)O=$(O) JOBS=$(JOBS) tests/lint/run
 
 # Lines and branches that unit and integration tests execute, into Documentation/testing.md.
@@ -451,4 +527,4 @@ coverage:
 clean:
 	rm -rf $(O)
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

@@ -42,7 +42,7 @@
 #define PESA_EVENT_CYCLES   0x01
 #define PESA_CYCLES_NAME    "cycles"
 /* Other events use their shpmsevent number. */
-#define PESA_EVENTS_MOST 64
+#define PESA_EVENTS_MAX 64
 
 /* Per-hart counters, shown in statistics/ under these names. */
 enum pesa_statistic {
@@ -51,19 +51,19 @@ enum pesa_statistic {
 	PESA_EXCLUDED,	/* samples in a privilege mode that the event excludes */
 	PESA_UNCLAIMED, /* samples taken while no event was scheduled on the hart */
 	PESA_DISCARDED, /* overflows without a sample: registers occupied or AUX buffer full */
-	PESA_UNHEARD,	/* discarded overflows while no event was scheduled on the hart */
+	PESA_DISCARDED_IDLE, /* the same while no event was scheduled on the hart */
 	PESA_THROTTLED, /* times perf throttled an event */
-	PESA_UNTOLD,	/* discarded overflows counted in perf's lost_samples, not in a record */
-	PESA_CROWDED,	/* interrupts that followed the last one within half their duration */
+	PESA_UNREPORTED, /* discarded overflows in no record: counted in perf's lost_samples */
+	PESA_BACK_TO_BACK, /* interrupts soon after the last one: within half their duration */
 	PESA_STATISTICS,
 	PESA_TAKEN = PESA_STATISTICS /* sum of the first three; has no counter */
 };
 
-#define PESA_GROUPS 5 /* directories in sysfs */
+#define PESA_ATTR_GROUPS 5 /* attribute groups: directories in sysfs */
 
 struct pesa_pmu;
 
-/* perf functions that are not exported to modules; see pesa_find(). */
+/* perf functions that are not exported to modules; pesa_find() finds them by kprobe. */
 struct pesa_perf {
 	int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
 			struct pt_regs *regs);
@@ -75,13 +75,13 @@ struct pesa_perf {
 struct pesa_autorun {
 	struct perf_output_handle handle;
 	bool active;
-	bool last;	     /* it is all the free room: samples beyond `limit` are lost */
+	bool last;	     /* it is the whole free space: samples beyond `limit` are lost */
 	unsigned long first; /* physical address of the start */
 	unsigned long limit; /* physical address of the end */
 };
 
-/* An event that the counter can count instead of cycles. */
-struct pesa_choice {
+/* A type of event that the counter can count instead of cycles. */
+struct pesa_event_type {
 	const char *name;
 	u32 number; /* in attr.config and in shpmsevent */
 	struct perf_pmu_events_attr file;
@@ -93,12 +93,13 @@ struct pesa_hart {
 	u32 interval;		  /* current period in cycles or events; 0: counter stopped */
 	u32 selected;		  /* value of shpmsevent: what the counter counts */
 	bool offline;		  /* do not access the registers */
-	bool to_memory;		  /* the counter is in AutoRun */
+	bool autorun_mode;	  /* the counter is in AutoRun: no interrupt for each sample */
 	bool asleep;		  /* the hart sleeps; restart `event` when it wakes */
 	u32 counter_mask;	  /* writable bits of the counter */
-	/* Event of the last sample, charged with the overflows discarded since; or NULL. */
+	/* Event of the last sample, or NULL; overflows discarded since are charged to it. */
 	struct perf_event *owner;
-	u64 lost;  /* discarded overflows of `event` that no record has reported yet */
+	/* Overflows charged to `event`, as owner, that no record has reported yet. */
+	u64 lost;
 	u64 ended; /* time register at the end of the last interrupt */
 	/* Intervals for `sample_period`: `least` plus a random number below `span`. */
 	u64 sample_period;
@@ -123,7 +124,7 @@ struct pesa_pmu {
 	struct hlist_node hotplug;
 	struct notifier_block power;
 	cpumask_t supported;
-	cpumask_t onlined; /* harts that came online during system suspend */
+	cpumask_t came_online; /* harts that came online during system suspend */
 	atomic_t events;   /* number of perf events of this PMU */
 	bool shut_down;	   /* the system shuts down: start no event */
 	bool suspended;	   /* system suspend: events start on resume */
@@ -143,11 +144,11 @@ struct pesa_pmu {
 	const char *cause_names[PESA_CAUSE_COUNT];
 	const char *core, *model;
 	/* events other than cycles */
-	unsigned int choice_count;
-	struct pesa_choice choices[PESA_EVENTS_MOST];
-	struct attribute *event_files[PESA_EVENTS_MOST + 2]; /* with cycles and a final NULL */
+	unsigned int event_type_count;
+	struct pesa_event_type event_types[PESA_EVENTS_MAX];
+	struct attribute *event_files[PESA_EVENTS_MAX + 2]; /* with cycles and a final NULL */
 	struct attribute_group event_group;
-	const struct attribute_group *groups[PESA_GROUPS + 1];
+	const struct attribute_group *groups[PESA_ATTR_GROUPS + 1];
 };
 
 static inline struct pesa_pmu *to_pesa(struct pmu *pmu)
@@ -191,7 +192,7 @@ static inline void pesa_rearm(struct pesa_pmu *pesa)
 /* Probe all online harts and keep the capabilities that they have in common. */
 int pesa_probe_harts(struct pesa_pmu *pesa);
 /* Probe the current hart as it comes online; false: it lacks a capability of the PMU. */
-bool pesa_hart_suits(struct pesa_hart *hart);
+bool pesa_hart_is_compatible(struct pesa_hart *hart);
 
 /* sample.c */
 /* Fill in the fields that are the same in all records. */
@@ -237,8 +238,8 @@ void pesa_autorun_free(void *buffer);
 /* Read the events from the device tree or the module parameter. */
 int pesa_describe_events(struct pesa_pmu *pesa);
 /* On a hart with shpmsevent: set in `refused` the events whose number does not read back. */
-void pesa_try_events(const struct pesa_pmu *pesa, unsigned long *refused);
-void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused);
+void pesa_probe_events(const struct pesa_pmu *pesa, unsigned long *refused);
+void pesa_remove_events(struct pesa_pmu *pesa, const unsigned long *refused);
 bool pesa_has_event(const struct pesa_pmu *pesa, u32 number);
 int pesa_prepare_event_files(struct pesa_pmu *pesa);
 

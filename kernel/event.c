@@ -13,7 +13,7 @@
 
 #include "driver.h"
 
-static char *events[PESA_EVENTS_MOST];
+static char *events[PESA_EVENTS_MAX];
 static unsigned int events_given;
 module_param_array(events, charp, &events_given, 0444);
 MODULE_PARM_DESC(events, "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
@@ -27,21 +27,22 @@ static bool pesa_is_event_name(const char *name)
 
 static int pesa_add_event(struct pesa_pmu *pesa, const char *name, u32 number)
 {
-	struct pesa_choice *choice = &pesa->choices[pesa->choice_count];
+	struct pesa_event_type *type = &pesa->event_types[pesa->event_type_count];
 
 	if (!pesa_is_event_name(name) || number <= PESA_EVENT_CYCLES || number > PESA_SELECT_MOST)
 		return dev_err_probe(pesa->dev, -EINVAL,
 				     "event '%s' with the number %u cannot be\n", name, number);
-	if (pesa->choice_count == PESA_EVENTS_MOST)
-		return dev_err_probe(pesa->dev, -EINVAL, "more than %u events\n", PESA_EVENTS_MOST);
-	for (unsigned int i = 0; i < pesa->choice_count; i++)
-		if (pesa->choices[i].number == number || !strcmp(pesa->choices[i].name, name))
+	if (pesa->event_type_count == PESA_EVENTS_MAX)
+		return dev_err_probe(pesa->dev, -EINVAL, "more than %u events\n", PESA_EVENTS_MAX);
+	for (unsigned int i = 0; i < pesa->event_type_count; i++)
+		if (pesa->event_types[i].number == number ||
+		    !strcmp(pesa->event_types[i].name, name))
 			return dev_err_probe(pesa->dev, -EINVAL,
 					     "event '%s' with the number %u is there twice\n", name,
 					     number);
-	choice->name = name;
-	choice->number = number;
-	pesa->choice_count++;
+	type->name = name;
+	type->number = number;
+	pesa->event_type_count++;
 	return 0;
 }
 
@@ -89,37 +90,37 @@ int pesa_describe_events(struct pesa_pmu *pesa)
 	return error;
 }
 
-void pesa_try_events(const struct pesa_pmu *pesa, unsigned long *refused)
+void pesa_probe_events(const struct pesa_pmu *pesa, unsigned long *refused)
 {
-	for (unsigned int i = 0; i < pesa->choice_count; i++) {
-		csr_write(PESA_CSR_SHPMSEVENT, pesa->choices[i].number);
-		if (csr_read(PESA_CSR_SHPMSEVENT) != pesa->choices[i].number)
+	for (unsigned int i = 0; i < pesa->event_type_count; i++) {
+		csr_write(PESA_CSR_SHPMSEVENT, pesa->event_types[i].number);
+		if (csr_read(PESA_CSR_SHPMSEVENT) != pesa->event_types[i].number)
 			set_bit(i, refused);
 	}
-	if (pesa->choice_count)
+	if (pesa->event_type_count)
 		csr_write(PESA_CSR_SHPMSEVENT, PESA_SELECT_CYCLES);
 }
 
-void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused)
+void pesa_remove_events(struct pesa_pmu *pesa, const unsigned long *refused)
 {
 	unsigned int kept = 0;
 
-	for (unsigned int i = 0; i < pesa->choice_count; i++) {
+	for (unsigned int i = 0; i < pesa->event_type_count; i++) {
 		if (test_bit(i, refused))
 			dev_warn(pesa->dev, "not every hart counts the event %s: it is not offered\n",
-				 pesa->choices[i].name);
+				 pesa->event_types[i].name);
 		else
-			pesa->choices[kept++] = pesa->choices[i];
+			pesa->event_types[kept++] = pesa->event_types[i];
 	}
-	pesa->choice_count = kept;
+	pesa->event_type_count = kept;
 }
 
 bool pesa_has_event(const struct pesa_pmu *pesa, u32 number)
 {
 	if (number == PESA_EVENT_CYCLES)
 		return true;
-	for (unsigned int i = 0; i < pesa->choice_count; i++)
-		if (pesa->choices[i].number == number)
+	for (unsigned int i = 0; i < pesa->event_type_count; i++)
+		if (pesa->event_types[i].number == number)
 			return true;
 	return false;
 }
@@ -129,15 +130,15 @@ PMU_EVENT_ATTR_STRING(cycles, pesa_event_cycles, "event=0x01");
 int pesa_prepare_event_files(struct pesa_pmu *pesa)
 {
 	pesa->event_files[0] = &pesa_event_cycles.attr.attr;
-	for (unsigned int i = 0; i < pesa->choice_count; i++) {
-		struct perf_pmu_events_attr *file = &pesa->choices[i].file;
+	for (unsigned int i = 0; i < pesa->event_type_count; i++) {
+		struct perf_pmu_events_attr *file = &pesa->event_types[i].file;
 
 		sysfs_attr_init(&file->attr.attr);
-		file->attr.attr.name = pesa->choices[i].name;
+		file->attr.attr.name = pesa->event_types[i].name;
 		file->attr.attr.mode = 0444;
 		file->attr.show = perf_event_sysfs_show;
 		file->event_str = devm_kasprintf(pesa->dev, GFP_KERNEL, "event=0x%02x",
-						 pesa->choices[i].number);
+						 pesa->event_types[i].number);
 		if (!file->event_str)
 			return -ENOMEM;
 		pesa->event_files[i + 1] = &file->attr.attr;

@@ -21,7 +21,7 @@ struct pesa_traits {
 	u32 counter_mask;
 	u32 ctr_depth; /* control transfer records, at most pesa_pmu's ctr_depth */
 	bool autorun;
-	DECLARE_BITMAP(refused, PESA_EVENTS_MOST); /* events that the hart cannot count */
+	DECLARE_BITMAP(refused, PESA_EVENTS_MAX); /* events that the hart cannot count */
 };
 
 /* State of the probe over all online harts. */
@@ -92,9 +92,9 @@ static bool pesa_try_hart(const struct pesa_pmu *pesa, struct pesa_traits *trait
 	if (pesa_try_read(PESA_CSR_SHPMSARPTR, &value))
 		pesa_autorun_disarm();
 	if (!pesa_try_read(PESA_CSR_SHPMSEVENT, &value))
-		bitmap_fill(traits->refused, PESA_EVENTS_MOST);
+		bitmap_fill(traits->refused, PESA_EVENTS_MAX);
 	else
-		pesa_try_events(pesa, traits->refused);
+		pesa_probe_events(pesa, traits->refused);
 	traits->counter_mask = pesa_try_counter();
 	traits->autorun = pesa_try_autorun(traits->counter_mask);
 	if (pesa_try_read(PESA_CSR_SCTRDEPTH, &value))
@@ -114,7 +114,7 @@ static void pesa_probe_hart(void *info)
 	all->counter_mask &= traits.counter_mask;
 	all->ctr_depth = min(all->ctr_depth, traits.ctr_depth);
 	all->autorun &= traits.autorun;
-	bitmap_or(all->refused, all->refused, traits.refused, PESA_EVENTS_MOST);
+	bitmap_or(all->refused, all->refused, traits.refused, PESA_EVENTS_MAX);
 	probe->widest = max(probe->widest, traits.counter_mask);
 	probe->deepest = max(probe->deepest, traits.ctr_depth);
 	cpumask_set_cpu(smp_processor_id(), &probe->supported);
@@ -177,11 +177,11 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 	pesa->counter_bits = hweight32(mask);
 	pesa->autorun = probe.all.autorun;
 	pesa->ctr_depth = probe.all.ctr_depth;
-	pesa_drop_events(pesa, probe.all.refused);
+	pesa_remove_events(pesa, probe.all.refused);
 	return 0;
 }
 
-bool pesa_hart_suits(struct pesa_hart *hart)
+bool pesa_hart_is_compatible(struct pesa_hart *hart)
 {
 	const struct pesa_pmu *pesa = hart->pmu;
 	struct pesa_traits traits;
@@ -192,5 +192,5 @@ bool pesa_hart_suits(struct pesa_hart *hart)
 	return (traits.counter_mask & pesa->counter_mask) == pesa->counter_mask &&
 	       !(traits.counter_mask & (traits.counter_mask + 1)) &&
 	       traits.ctr_depth >= pesa->ctr_depth && traits.autorun >= pesa->autorun &&
-	       (!pesa->choice_count || bitmap_empty(traits.refused, pesa->choice_count));
+	       (!pesa->event_type_count || bitmap_empty(traits.refused, pesa->event_type_count));
 }

@@ -49,22 +49,22 @@ static int pesa_hart_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct pesa_pmu *pesa = hlist_entry_safe(node, struct pesa_pmu, hotplug);
 	struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
-	bool suits;
+	bool compatible;
 
 	if (!cpumask_test_cpu(cpu, &pesa->supported))
 		return 0;
 	if (READ_ONCE(pesa->suspended))
-		cpumask_set_cpu(cpu, &pesa->onlined);
+		cpumask_set_cpu(cpu, &pesa->came_online);
 	local_irq_disable();
-	suits = pesa_hart_suits(hart);
-	if (suits) {
+	compatible = pesa_hart_is_compatible(hart);
+	if (compatible) {
 		enable_percpu_irq(pesa->irq, IRQ_TYPE_NONE);
 		hart->offline = false;
 		/* Without an event this leaves the counter stopped and its interrupt disabled. */
 		pesa_hart_resume(hart);
 	}
 	local_irq_enable();
-	if (suits)
+	if (compatible)
 		return 0;
 	cpumask_clear_cpu(cpu, &pesa->supported);
 	dev_warn(pesa->dev, "CPU %u has less than those before it: it is not sampled\n", cpu);
@@ -434,13 +434,13 @@ static void pesa_complete(struct device *dev)
 	struct pesa_pmu *pesa = dev_get_drvdata(dev);
 	unsigned int cpu;
 
-	for_each_cpu(cpu, &pesa->onlined) {
+	for_each_cpu(cpu, &pesa->came_online) {
 		char variable[24], *variables[2] = { variable };
 
 		snprintf(variable, sizeof(variable), "PESA_CPU=%u", cpu);
 		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, variables);
 	}
-	cpumask_clear(&pesa->onlined);
+	cpumask_clear(&pesa->came_online);
 }
 
 static const struct dev_pm_ops pesa_power_operations = {

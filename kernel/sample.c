@@ -27,17 +27,17 @@ struct pesa_registers {
 /* ---- The counter ----------------------------------------------------------------------------- */
 
 /* Make the counter overflow every `interval` cycles or events, from now on. */
-static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_memory)
+static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool autorun)
 {
 	u32 mask = hart->counter_mask;
 
 	hart->interval = interval;
 	/* The next sample counts overflows discarded in the old mode: charge them to no event. */
-	if (hart->to_memory != to_memory)
+	if (hart->autorun_mode != autorun)
 		WRITE_ONCE(hart->owner, NULL);
-	hart->to_memory = to_memory;
+	hart->autorun_mode = autorun;
 	csr_write(PESA_CSR_SHPMSDETAILSCC,
-		  ((mask + 1 - interval) & mask) | (to_memory ? PESA_CC_AUTORUN : 0));
+		  ((mask + 1 - interval) & mask) | (autorun ? PESA_CC_AUTORUN : 0));
 }
 
 /* Select the event to count.  This stops the counter. */
@@ -54,7 +54,7 @@ void pesa_counter_stop(struct pesa_hart *hart)
 	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
 	if (hart->pmu->autorun)
 		pesa_autorun_disarm();
-	if (hart->pmu->choice_count)
+	if (hart->pmu->event_type_count)
 		pesa_counter_select(hart, PESA_SELECT_CYCLES);
 	pesa_rearm(hart->pmu);
 	hart->interval = 0;
@@ -263,7 +263,7 @@ static struct perf_event *pesa_owner(struct perf_event *event)
 static void pesa_count_lost(struct pesa_hart *hart, struct perf_event *owner, u64 lost)
 {
 	atomic64_add(lost, &owner->lost_samples);
-	pesa_count(hart, PESA_UNTOLD, lost);
+	pesa_count(hart, PESA_UNREPORTED, lost);
 }
 
 /*
@@ -275,7 +275,7 @@ static void pesa_account_discarded(struct pesa_hart *hart, struct perf_event *ev
 	struct perf_event *owner = READ_ONCE(hart->owner);
 
 	if (!owner) {
-		pesa_count(hart, PESA_UNHEARD, discarded);
+		pesa_count(hart, PESA_DISCARDED_IDLE, discarded);
 		return;
 	}
 	pesa_count(hart, PESA_DISCARDED, discarded);
@@ -308,7 +308,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	pesa_rearm(pesa);
 	/* The sample predates the event switch: drop it. */
 	if (unlikely((registers.data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
-		     hart->selected) && pesa->choice_count)
+		     hart->selected) && pesa->event_type_count)
 		event = NULL;
 
 	discarded = pesa_discarded(pesa, &registers);
@@ -379,7 +379,7 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 		return IRQ_NONE;
 	if (event && event->hw.state & PERF_HES_STOPPED)
 		event = NULL;
-	if (likely(!hart->to_memory)) {
+	if (likely(!hart->autorun_mode)) {
 		throttle = pesa_take_sample(hart, event, *hart->interrupted);
 	} else {
 		pesa_rearm(pesa);
@@ -392,7 +392,7 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 	}
 	took = get_cycles64() - began;
 	if (began - hart->ended < took / 2)
-		pesa_count(hart, PESA_CROWDED, 1);
+		pesa_count(hart, PESA_BACK_TO_BACK, 1);
 	hart->ended = began + took;
 	pesa->perf.sample_event_took(took * pesa->tick);
 	return IRQ_HANDLED;
@@ -488,14 +488,14 @@ static int pesa_pmu_event_init(struct perf_event *event)
  * Return whether the counter can keep running: its interval is within a factor of two of the
  * event's period.  Restarting it would take no samples in time slices shorter than the period.
  */
-static bool pesa_counter_suits(const struct pesa_hart *hart, const struct perf_event *event)
+static bool pesa_counter_is_compatible(const struct pesa_hart *hart, const struct perf_event *event)
 {
 	u64 period = pesa_period_of(hart->pmu, event);
 
-	if (!hart->interval || hart->to_memory != pesa_is_autorun(event))
+	if (!hart->interval || hart->autorun_mode != pesa_is_autorun(event))
 		return false;
 	/* In AutoRun all records of an AUX buffer have the same period. */
-	if (hart->to_memory)
+	if (hart->autorun_mode)
 		return hart->interval == period;
 	return hart->interval <= 2 * period && period <= 2 * (u64)hart->interval;
 }
@@ -522,7 +522,7 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 	pesa_choose_intervals(hart, event);
 	if (hart->selected != pesa_selector(event))
 		pesa_counter_select(hart, pesa_selector(event));
-	if (!pesa_counter_suits(hart, event)) {
+	if (!pesa_counter_is_compatible(hart, event)) {
 		pesa_counter_start(hart, pesa_interval(hart, event), pesa_is_autorun(event));
 		/* The previous interval may have ended meanwhile: drop its sample. */
 		if (!pesa_is_autorun(event) && pesa_is_pending(pesa))

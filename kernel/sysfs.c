@@ -165,10 +165,10 @@ static struct attribute *pesa_statistic_attributes[] = {
 	PESA_STATISTIC(excluded, PESA_EXCLUDED),
 	PESA_STATISTIC(unclaimed, PESA_UNCLAIMED),
 	PESA_STATISTIC(discarded, PESA_DISCARDED),
-	PESA_STATISTIC(unheard, PESA_UNHEARD),
+	PESA_STATISTIC(discarded_idle, PESA_DISCARDED_IDLE),
 	PESA_STATISTIC(throttled, PESA_THROTTLED),
-	PESA_STATISTIC(untold, PESA_UNTOLD),
-	PESA_STATISTIC(crowded, PESA_CROWDED),
+	PESA_STATISTIC(unreported, PESA_UNREPORTED),
+	PESA_STATISTIC(back_to_back, PESA_BACK_TO_BACK),
 	NULL,
 };
 
@@ -179,7 +179,7 @@ static const struct attribute_group pesa_statistic_group = {
 
 void pesa_prepare_groups(struct pesa_pmu *pesa)
 {
-	const struct attribute_group *groups[PESA_GROUPS] = {
+	const struct attribute_group *groups[PESA_ATTR_GROUPS] = {
 		&pesa_format_group, &pesa->event_group,	   &pesa_cap_group,
 		&pesa_cpumask_group, &pesa_statistic_group,
 	};

@@ -51,7 +51,7 @@ static inline uint64_t random64(void)
 
 /* What one sample of the test says; everything else in it is filler. */
 struct expected {
-	uint64_t ip, time, address, id, stream_id, period, weight;
+	uint64_t ip, time, address, id, stream_id, period, weight, cgroup;
 	uint32_t pid, tid, cpu;
 	uint8_t raw[52];
 	uint64_t callers[3], branches[2][3];
@@ -167,7 +167,7 @@ static inline void put_sample(struct bytes *bytes, const struct perf_event_attr 
 	if (type & PERF_SAMPLE_PHYS_ADDR)
 		put64(bytes, random64());
 	if (type & PERF_SAMPLE_CGROUP)
-		put64(bytes, random64());
+		put64(bytes, sample->cgroup);
 	if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
 		put64(bytes, 4096);
 	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
@@ -189,6 +189,7 @@ static inline struct expected make_expected(uint64_t time)
 		.stream_id = random64(),
 		.period = random64(),
 		.weight = random64() >> 32,
+		.cgroup = random64(),
 		.pid = random64(),
 		.tid = random64(),
 		.cpu = random64() & 0xff,

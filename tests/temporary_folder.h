@@ -14,7 +14,7 @@ static int make_folder(void **state)
 	return mkdtemp(folder) ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static inline int remove_folder(void **state)
 {
 	(void)state;
 	return rmdir(folder);

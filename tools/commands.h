@@ -14,6 +14,7 @@
 	COMMAND(compare, "set measured cycles against what a processor model predicts")          \
 	COMMAND(diff, "show what changed from one recording to another")                         \
 	COMMAND(error, "compare a sampled profile with the exact one")                           \
+	COMMAND(explain, "say in words where a function's time goes, why, and what to try")      \
 	COMMAND(export, "write a recording for pprof, speedscope and other tools")               \
 	COMMAND(import,                                                                          \
 		"profile an RTL or gem5 run: a pipeline trace as samples and exact profile")     \

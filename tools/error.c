@@ -169,11 +169,13 @@ int pesa_command_error(int argc, char **argv)
 	error = profile_open_archive(&golden_options);
 	if (error)
 		return profile_fail("error", error);
-	if (!profile_input_open(&golden, &golden_options, "error"))
-		return 1;
-	if (!profile_input_open(&measured, &wanted.input, "error")) {
+	error = profile_input_open(&golden, &golden_options, "error");
+	if (error)
+		return profile_fail("error", error);
+	error = profile_input_open(&measured, &wanted.input, "error");
+	if (error) {
 		profile_input_close(&golden);
-		return 1;
+		return profile_fail("error", error);
 	}
 	status = compare(&wanted, &measured, &golden);
 	profile_input_close(&measured);

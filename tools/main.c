@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "pesa/version.h"
+#include "pesa_build.h"
 #include "tools/commands.h"
+#include "tools/perf/perf.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/standard_output.h"
 
@@ -32,10 +34,20 @@ static void usage(FILE *stream)
 		"\n'pesa COMMAND --help' explains a command, 'man pesa-COMMAND' in full.\n");
 }
 
+static void print_version(void)
+{
+	printf("pesa %s\ncommit %s\nbuilt with %s\n", PESA_VERSION, PESA_COMMIT, PESA_BUILT_WITH);
+	if (*PESA_PARTS)
+		printf("with %s\n", PESA_PARTS);
+	if (*PESA_MISSING_PARTS)
+		printf("without %s\n", PESA_MISSING_PARTS);
+}
+
 int main(int argc, char **argv)
 {
 	char help_option[] = "--help";
 	const struct command *command = commands;
+	const char *answer;
 
 	safe_output_start();
 	if (argc < 2) {
@@ -56,9 +68,20 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("pesa %s\n", PESA_VERSION);
+	if (!strcmp(argv[1], "--list-cmds")) {
+		for (command = commands; command->name; command++)
+			printf("%s\t%s\n", command->name, command->summary);
 		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "-v") ||
+	    !strcmp(argv[1], "version")) {
+		print_version();
+		return 0;
+	}
+	answer = perf_command_answer(argv[1]);
+	if (answer) {
+		safe_output_message("pesa: perf's '%s': %s", argv[1], answer);
+		return 2;
 	}
 	safe_output_message("pesa: '%s' is not a command; 'pesa --help' lists them", argv[1]);
 	return 2;

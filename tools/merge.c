@@ -235,15 +235,19 @@ static json_object *json_recording(const struct pesa_merge_recording *recording)
 	return object;
 }
 
-static bool print_json(const struct pesa_merge *merge, const struct merge_options *wanted)
+static struct pesa_error *print_json(const struct pesa_merge *merge,
+				     const struct merge_options *wanted)
 {
-	struct ui_json json = {.out = ui_json_open("merge", wanted->summary.json)};
+	struct pesa_error *error;
 	struct totals totals;
+	struct ui_json json;
+	FILE *out;
 
-	if (!json.out)
-		return false;
+	error = ui_json_open(wanted->summary.json, &out);
+	if (error)
+		return error;
 	add_up(merge, &totals);
-	ui_json_begin(&json, json.out, "merge");
+	ui_json_begin(&json, out, "merge");
 	ui_json_member(&json, "output", ui_json_string(wanted->output));
 	ui_json_member(&json, "samples", ui_json_count(totals.samples));
 	ui_json_member(&json, "lost", ui_json_count(totals.lost));
@@ -259,7 +263,7 @@ static bool print_json(const struct pesa_merge *merge, const struct merge_option
 	}
 	ui_json_array_end(&json);
 	ui_json_end(&json);
-	return ui_json_close("merge", json.out);
+	return ui_json_close(out);
 }
 
 /* ---- Merging ------------------------------------------------------------------------------- */
@@ -307,8 +311,11 @@ static int run(struct pesa_merge *merge, const struct merge_options *wanted)
 		if (error)
 			return profile_fail("merge", error);
 	}
-	if (wanted->summary.wants_json && !print_json(merge, wanted))
-		return 1;
+	if (wanted->summary.wants_json) {
+		error = print_json(merge, wanted);
+		if (error)
+			return profile_fail("merge", error);
+	}
 	if (wanted->list && !wanted->summary.wants_json)
 		print_list(merge);
 	else if (!wanted->list && !wanted->summary.quiet)

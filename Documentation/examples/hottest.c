@@ -49,6 +49,7 @@ static struct pesa_error *print_hottest(const struct pesa_profile *profile,
 	const double all = (double)pesa_profile_totals(profile)->weight;
 	size_t count = pesa_profile_instruction_count(profile);
 	const struct pesa_instruction **sorted = calloc(count + 1, sizeof(*sorted));
+	struct pesa_error *error = NULL;
 
 	if (!sorted)
 		return pesa_error_no_memory();
@@ -56,16 +57,18 @@ static struct pesa_error *print_hottest(const struct pesa_profile *profile,
 		sorted[i] = pesa_profile_instruction(profile, i);
 	qsort(sorted, count, sizeof(*sorted), heavier_first);
 	for (size_t i = 0; i < count && i < SHOWN; i++) {
-		const struct pesa_symbol *symbol =
-			pesa_symbols_find(symbols, sorted[i]->dso, sorted[i]->address);
+		const struct pesa_symbol *symbol;
 		char text[128];
 
+		error = pesa_symbols_find(symbols, sorted[i]->dso, sorted[i]->address, &symbol);
+		if (error)
+			break;
 		disassemble(profile, sorted[i], text, sizeof(text));
 		printf("%.6f %" PRIx64 " %s %s\n", (double)sorted[i]->weight / all,
 		       sorted[i]->address, symbol && symbol->name ? symbol->name : "-", text);
 	}
 	free(sorted);
-	return NULL;
+	return error;
 }
 
 int main(int argc, char **argv)

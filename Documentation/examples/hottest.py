@@ -43,7 +43,7 @@ instruction_count = function("pesa_profile_instruction_count", c_size_t, c_void_
 profile_instruction = function("pesa_profile_instruction", POINTER(Instruction), c_void_p, c_size_t)
 symbols_create = function("pesa_symbols_create", POINTER(Error), c_void_p, c_char_p, POINTER(c_void_p))
 symbols_free = function("pesa_symbols_free", None, c_void_p)
-symbols_find = function("pesa_symbols_find", POINTER(Symbol), c_void_p, c_uint32, c_uint64)
+symbols_find = function("pesa_symbols_find", POINTER(Error), c_void_p, c_uint32, c_uint64, POINTER(POINTER(Symbol)))
 
 
 def check(error):
@@ -61,7 +61,8 @@ check(symbols_create(profile, None, byref(symbols)))
 weight_of_all = profile_totals(profile).contents.weight
 instructions = [profile_instruction(profile, i).contents for i in range(instruction_count(profile))]
 for one in sorted(instructions, key=lambda one: -one.weight)[:10]:
-    symbol = symbols_find(symbols, one.dso, one.address)
+    symbol = POINTER(Symbol)()
+    check(symbols_find(symbols, one.dso, one.address, byref(symbol)))
     name = symbol.contents.name.decode() if symbol and symbol.contents.name else "-"
     print(f"{one.weight / weight_of_all:.6f} {one.address:x} {name}")
 symbols_free(symbols)

@@ -69,6 +69,17 @@ void pesa_event_periods(const struct pesa_event_name *event, uint64_t *least, ui
 		++*most;
 }
 
+/* A period, raised to the least that the PMU can do. */
+static uint64_t possible_period(const struct pesa_event_name *event, uint64_t period)
+{
+	uint64_t least, most;
+
+	if (!event->pmu.has_capabilities)
+		return period;
+	pesa_event_periods(event, &least, &most);
+	return period < least ? least : period;
+}
+
 static struct pesa_error *check_period(const struct pesa_event_name *event, uint64_t period)
 {
 	uint64_t least, most;
@@ -83,6 +94,19 @@ static struct pesa_error *check_period(const struct pesa_event_name *event, uint
 				 " cycles is outside of what the PMU %s can do: %" PRIu64
 				 " to %" PRIu64,
 				 period, event->pmu.name, least, most);
+}
+
+/* As many samples a second as the kernel and the PMU allow. */
+static uint64_t highest_frequency(const struct pesa_event_name *event)
+{
+	long most = pesa_kernel_setting("perf_event_max_sample_rate", DEFAULT_FREQUENCY);
+	uint64_t frequency = most > 0 ? (uint64_t)most : DEFAULT_FREQUENCY;
+	uint64_t least_period, most_period, cycles = event->pmu.capabilities.frequency;
+
+	if (!event->pmu.has_capabilities || !cycles)
+		return frequency;
+	pesa_event_periods(event, &least_period, &most_period);
+	return cycles / frequency < least_period ? cycles / least_period : frequency;
 }
 
 static struct pesa_error *check_frequency(const struct pesa_event_name *event, uint64_t frequency)
@@ -164,6 +188,7 @@ static void set_common(struct perf_event_attr *attr, const struct pesa_sampling 
 	attr->task = 1;
 	attr->ksymbol = 1;
 	attr->bpf_event = 1;
+	attr->cgroup = sampling->cgroups;
 	/* Unwind tables are in maps that are not executable. */
 	attr->mmap_data = sampling->callchain == PESA_CALLCHAIN_DWARF;
 }
@@ -185,6 +210,8 @@ static struct pesa_error *check_autorun(const struct pesa_event_name *event,
 		what = "call chains (-g)";
 	else if (sampling->backward)
 		what = "snapshots";
+	else if (sampling->cgroups)
+		what = "control groups";
 	if (!what || !pesa_event_is_autorun(event))
 		return NULL;
 	return pesa_error_create(PESA_ERROR_ARGUMENT, "event %s: AutoRun cannot have %s",
@@ -200,6 +227,10 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 
 	if (!period && !frequency)
 		default_rate(event, &period, &frequency);
+	else if (frequency == PESA_FREQUENCY_MAX)
+		frequency = highest_frequency(event);
+	else if (!frequency)
+		period = possible_period(event, period);
 	error = check_autorun(event, sampling, frequency);
 	if (!error)
 		error = frequency ? check_frequency(event, frequency) : check_period(event, period);
@@ -223,6 +254,8 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 		attr->sample_type |= PERF_SAMPLE_RAW;
 	if (sampling->callchain != PESA_CALLCHAIN_NONE)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (sampling->cgroups)
+		attr->sample_type |= PERF_SAMPLE_CGROUP;
 	if (sampling->callchain != PESA_CALLCHAIN_DWARF)
 		return NULL;
 	if (!USER_REGISTERS)
@@ -447,6 +480,8 @@ size_t pesa_event_sample_bytes(const struct perf_event_attr *attr)
 		bytes += word + sizeof(struct pesa_record);
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER)
 		bytes += word * (1 + (size_t)__builtin_popcountll(attr->sample_regs_user));
+	if (attr->sample_type & PERF_SAMPLE_CGROUP)
+		bytes += word;
 	/* The size before and after the dump. */
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
 		bytes += 2 * word + attr->sample_stack_user;

@@ -28,8 +28,12 @@ enum pesa_callchain {
 #define PESA_STACK_DUMP_DEFAULT 8192u
 #define PESA_STACK_DUMP_MAX	65528u
 
+#define PESA_FREQUENCY_MAX UINT64_MAX /* as many samples as kernel and PMU allow */
+
 struct pesa_sampling {
-	uint64_t period;    /* in the event's unit; 0: by frequency, or the default */
+	/* in the event's unit, raised to the least that the PMU can do; 0: by frequency, or the
+	 * default */
+	uint64_t period;
 	uint64_t frequency; /* samples per second; 0: by period */
 	enum pesa_callchain callchain;
 	uint32_t stack_dump; /* in bytes, a multiple of 8 */
@@ -38,6 +42,7 @@ struct pesa_sampling {
 	bool tracking;	     /* with side-band records */
 	bool enable_on_exec;
 	bool system_wide;
+	bool cgroups; /* samples have their control group */
 };
 
 /* Complete event->attr.  Returns an error with the limits if the PMU does not support it. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/events/name.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 #include "daemon/events/catalogue.h"
 #include "daemon/events/generic.h"
 #include "daemon/events/library.h"
+#include "decoder/base/nearest.h"
 
-#define MODIFIERS    "ukhHGIepPD"
-#define NEAREST_NAME 64u /* for longer names no similar one is searched */
+#define MODIFIERS "ukhHGIepPD"
 
 /* ---- Modifiers ----------------------------------------------------------------------------- */
 
@@ -216,49 +215,15 @@ static struct pesa_error *find_event(const struct pesa_event_source *source, con
 
 /* ---- The nearest name ---------------------------------------------------------------------- */
 
-struct nearest {
-	const char *name;
+struct suggestion {
+	struct nearest nearest;
 	char best[NEAREST_NAME];
-	size_t distance;
 };
 
-/* Number of letters to change, delete or insert, ignoring case. */
-static size_t distance_of(const char *one, const char *other)
+static void compare_name(struct suggestion *suggestion, const char *name)
 {
-	size_t row[NEAREST_NAME + 1], length = strlen(other);
-
-	for (size_t j = 0; j <= length; j++)
-		row[j] = j;
-	for (size_t i = 1; one[i - 1]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= length; j++) {
-			size_t changed = diagonal + (tolower((unsigned char)one[i - 1]) !=
-						     tolower((unsigned char)other[j - 1]));
-
-			diagonal = row[j];
-			if (row[j - 1] + 1 < changed)
-				changed = row[j - 1] + 1;
-			if (row[j] + 1 < changed)
-				changed = row[j] + 1;
-			row[j] = changed;
-		}
-	}
-	return row[length];
-}
-
-static void compare_name(struct nearest *nearest, const char *name)
-{
-	size_t distance;
-
-	if (!name || strlen(name) >= NEAREST_NAME)
-		return;
-	distance = distance_of(nearest->name, name);
-	if (distance >= nearest->distance)
-		return;
-	nearest->distance = distance;
-	strcpy(nearest->best, name);
+	if (name && nearest_try(&suggestion->nearest, name, strlen(name)))
+		strcpy(suggestion->best, name);
 }
 
 static void compare_entry(void *context, const struct pesa_event_entry *entry)
@@ -270,12 +235,13 @@ static void compare_entry(void *context, const struct pesa_event_entry *entry)
 static struct pesa_error *suggest(const struct pesa_event_source *source, const char *name,
 				  struct pesa_error *error)
 {
-	struct nearest nearest = {.name = name, .distance = 2 + strlen(name) / 4};
+	struct suggestion nearest = {0};
 	struct pesa_error *suggestion;
 
 	if (error->code != PESA_ERROR_NOT_FOUND)
 		return error;
-	if (strlen(name) < NEAREST_NAME)
+	nearest_begin(&nearest.nearest, name);
+	if (nearest.nearest.distance)
 		pesa_event_each(source, strchr(name, ':') != NULL, compare_entry, &nearest);
 	suggestion = pesa_error_create(PESA_ERROR_NOT_FOUND, "%s; %s%s%s'pesa list' shows them",
 				       error->message, *nearest.best ? "do you mean '" : "",

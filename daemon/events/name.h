@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of events: what may stand behind -e, and the perf_event_attr that it means.
+ * Names of events: the argument of -e, and the perf_event_attr that it means.
  *
- * A name is looked up in this order, and the first that knows it says what it is:
+ * A name is looked up in this order; the first source that has it defines it:
  *
  *   PMU/TERM=VALUE,.../       a PMU of sysfs, by its terms or the names in its events/
  *   EventName of event files  of this processor (catalogue.h)
@@ -20,7 +20,7 @@
  *   e       alone on the PMU
  *
  * A list of events has commas between them; events in braces, {a,b}, are a group: they are counted
- * at the same time or not at all.  Modifiers behind the brace are of all events in it.
+ * at the same time or not at all.  Modifiers after the closing brace apply to all events in it.
  */
 #ifndef DAEMON_EVENTS_NAME_H
 #define DAEMON_EVENTS_NAME_H

@@ -345,6 +345,8 @@ const char *pesa_aggregate_obstacle(const struct perf_event_attr *attr)
 				     PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
 				     PERF_SAMPLE_REGS_INTR;
 
+	if (attr->sample_type & PERF_SAMPLE_CGROUP)
+		return "records that are counted do not have their control groups";
 	if (attr->sample_type & not_counted)
 		return "samples with call chains, branch stacks or registers are not identical";
 	if ((attr->sample_type & needed) != needed)

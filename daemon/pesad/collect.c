@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "decoder/base/clock.h"
+#include "daemon/record/cgroups.h"
 #include "daemon/record/session.h"
 #include "daemon/record/sideband.h"
 #include "decoder/base/read_file.h"
@@ -262,6 +263,8 @@ static void prepare(struct pesad_collector *collector, struct file *file)
 		       collector->first ? &hardware->writer : &hardware->next);
 	if (!error)
 		error = pesa_kernel_maps_write(collector->kernel, prepared(collector));
+	if (!error && collector->config->collect.cgroups)
+		error = pesa_sideband_cgroups("", prepared(collector));
 	if (error)
 		give_up_prepared(collector, error);
 }
@@ -630,7 +633,8 @@ static void choose_options(struct pesad_collector *collector)
 			     .callchain =
 				     config->collect.call_graph == PESAD_CALL_GRAPH_FRAME_POINTER
 					     ? PESA_CALLCHAIN_FRAME_POINTER
-					     : PESA_CALLCHAIN_NONE},
+					     : PESA_CALLCHAIN_NONE,
+			     .cgroups = config->collect.cgroups},
 		.system_wide = true,
 		.has_cpus = *config->collect.cpus,
 		.ring_bytes = config->collect.ring,

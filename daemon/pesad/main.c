@@ -339,6 +339,27 @@ static int serve(const char *file, struct pesad_config *config)
 	return status;
 }
 
+static void report(void *context __attribute__((unused)), const char *message)
+{
+	fprintf(stderr, "pesad: %s\n", message);
+}
+
+/* Returns the exit status. */
+static int check_config(const char *file)
+{
+	size_t count;
+	struct pesa_error *error = pesad_config_check(file, report, NULL, &count);
+
+	if (error) {
+		report(NULL, error->message);
+		pesa_error_free(error);
+		return 1;
+	}
+	if (!count)
+		printf("%s: the configuration is right\n", file ? file : PESAD_CONFIG_FILE);
+	return count > 0;
+}
+
 int main(int argc, char **argv)
 {
 	enum { CHECK_CONFIG = 256 };
@@ -375,15 +396,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pesad: unexpected argument '%s'\n", argv[optind]);
 		return 2;
 	}
+	if (check)
+		return check_config(file);
 	error = pesad_config_read(file, &config);
 	if (error) {
-		fprintf(stderr, "pesad: %s\n", error->message);
+		report(NULL, error->message);
 		pesa_error_free(error);
 		return 1;
 	}
-	if (!check)
-		return serve(file, config);
-	printf("%s: the configuration is right\n", file ? file : PESAD_CONFIG_FILE);
-	pesad_config_free(config);
-	return 0;
+	return serve(file, config);
 }

@@ -2,10 +2,10 @@
 /*
  * Recording through the kernel: the cost of a sample on this machine.  See session.h.
  *
- * The driver counts interrupts that follow the last one within half its duration (statistic
- * `crowded`).  If most do, the recorded program hardly runs, and the samples are of the interrupt
- * handler.  A hart then takes the next sample as soon as it is done with the last one, so the cost
- * of a sample in cycles is: period x overflows / samples taken.
+ * The driver counts interrupts that follow the last one within half their duration (statistic
+ * `back_to_back`).  If most do, the recorded program hardly runs, and the samples are of the
+ * interrupt handler.  A hart then takes the next sample as soon as it is done with the last one, so
+ * the cost of a sample in cycles is: period x overflows / samples taken.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -59,7 +59,7 @@ static void look(const struct hardware *hardware, const struct pesa_pmu *pmu,
 	*cost = (struct hardware_cost){
 		.taken = read_statistic(pmu, "taken"),
 		.discarded = read_statistic(pmu, "discarded"),
-		.crowded = read_statistic(pmu, "crowded"),
+		.back_to_back = read_statistic(pmu, "back_to_back"),
 	};
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
 		const struct hardware_event *event = &hardware->events[i];
@@ -103,20 +103,21 @@ uint64_t hardware_cost_shortest(struct hardware *hardware)
 {
 	const struct hardware_event *event = shortest_event(hardware);
 	struct hardware_cost before = hardware->cost, now;
-	uint64_t taken, crowded, discarded;
+	uint64_t taken, back_to_back, discarded;
 
 	if (!event)
 		return 0;
 	look(hardware, &event->name.pmu, &now);
 	hardware->cost = now;
 	taken = now.taken - before.taken;
-	crowded = now.crowded - before.crowded;
+	back_to_back = now.back_to_back - before.back_to_back;
 	discarded = now.discarded - before.discarded;
 	/* The statistics are of the whole machine: give up if most samples belong to others. */
 	if (taken < FEW || now.ours - before.ours < taken / 2)
 		return 0;
-	/* Interrupts of excluded samples are short and not crowded: use the overflows instead. */
-	if (crowded < taken / 2 && discarded < taken / 2)
+	/* Interrupts of excluded samples are short and not back to back: use the overflows
+	 * instead. */
+	if (back_to_back < taken / 2 && discarded < taken / 2)
 		return 0;
 	return round_up((double)times_cost() * (double)event->name.attr.sample_period *
 			(double)(taken + discarded) / (double)taken);

@@ -274,6 +274,15 @@ static struct pesa_error *check_autorun(struct hardware *hardware)
 		"an event with AutoRun must be the only one: leave 'autorun' out, or record the others apart");
 }
 
+/* Remember a period that was raised to the least of its PMU. */
+static void note_period(struct hardware *hardware, const struct perf_event_attr *attr)
+{
+	uint64_t wanted = hardware->options->sampling.period;
+
+	if (wanted && !attr->freq && attr->sample_period > wanted)
+		hardware->summary->raised_period = attr->sample_period;
+}
+
 static struct pesa_error *describe_events(struct hardware *hardware,
 					  const struct pesa_cpu_set *cpus)
 {
@@ -298,6 +307,8 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 		apart = needs_tracking(hardware, cpus);
 		sampling.tracking = i == 0 && !apart;
 		error = pesa_event_attribute(&hardware->events[i].name, &sampling);
+		if (!error)
+			note_period(hardware, &hardware->events[i].name.attr);
 	}
 	if (error)
 		return error;

@@ -12,6 +12,7 @@
 
 #include "daemon/events/catalogue.h"
 #include "decoder/base/clock.h"
+#include "daemon/record/cgroups.h"
 #include "daemon/record/session.h"
 #include "daemon/record/sideband.h"
 #include "decoder/base/read_file.h"
@@ -393,6 +394,10 @@ struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
 {
 	struct pesa_error *error = NULL;
 
+	if (hardware->options->sampling.cgroups)
+		error = pesa_sideband_cgroups("", hardware->writer);
+	if (error)
+		return error;
 	if (!hardware->tasks.count)
 		return pesa_sideband_all("", wants_data(hardware), hardware->reader,
 					 hardware->writer);

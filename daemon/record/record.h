@@ -69,6 +69,7 @@ struct pesa_hardware_summary {
 	 * this.
 	 */
 	uint64_t shortest_period;
+	uint64_t raised_period;	 /* used in place of a period below the least of a PMU; 0: none */
 	uint64_t damaged;	 /* bytes in rings that were not records */
 	uint64_t late_build_ids; /* maps without a build id because the file was not read in time */
 	uint64_t bytes;		 /* in all files */

@@ -47,10 +47,11 @@ struct hardware_ring {
 };
 
 /*
- * From the driver's statistics: samples of all users, discarded, crowded (cost.c); and our samples.
+ * From the driver's statistics: samples of all users, discarded overflows, interrupts back to back
+ * (cost.c); and our samples.
  */
 struct hardware_cost {
-	uint64_t taken, discarded, crowded, ours;
+	uint64_t taken, discarded, back_to_back, ours;
 };
 
 struct hardware_id {
@@ -121,8 +122,8 @@ void hardware_hotplug_follow(struct hardware *hardware);
 /* Read the driver's statistics, before the events are enabled. */
 void hardware_cost_begin(struct hardware *hardware);
 /*
- * Since the last call: 0, or, if the samples were crowded, the shortest period that leaves most of
- * the time to the recorded tasks.  Call it after hardware_write_lost().
+ * Since the last call: 0, or, if the interrupts were back to back, the shortest period that leaves
+ * most of the time to the recorded tasks.  Call it after hardware_write_lost().
  */
 uint64_t hardware_cost_shortest(struct hardware *hardware);
 

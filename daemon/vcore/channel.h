@@ -23,15 +23,22 @@
 #include <stdint.h>
 
 #include "decoder/core/core.h"
+#include "decoder/core/ideal.h"
 #include "decoder/core/events.h"
 #include "decoder/core/samplers.h"
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766336u /* change it with the layout */
+#define VCORE_MAGIC	   0x70766337u /* change it with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* maximum number of processes of a recording */
+
+/* How a sample gets its call chain. */
+enum vcore_call_chains {
+	VCORE_CALL_CHAINS_NONE,
+	VCORE_CALL_CHAINS_EXACT, /* from the calls and returns that the program executed */
+};
 
 struct vcore_control {
 	uint32_t magic;
@@ -41,13 +48,15 @@ struct vcore_control {
 	_Atomic uint32_t forked;       /* several processes may run concurrently from now on */
 	struct pesa_core core;
 	char changes[4096]; /* changes of the processor model, one per line */
-	uint64_t period;    /* cycles */
-	uint64_t jitter;    /* cycles: intervals are uniform in period +- jitter */
+	struct pesa_core_ideal_places ideal;
+	uint64_t period; /* cycles */
+	uint64_t jitter; /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
 	char trace[PATH_MAX];		  /* file for the pipeline trace; "": none */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	uint32_t golden;		  /* keep the golden reference */
 	uint32_t samplers;		  /* 1 << enum vcore_sampler */
+	uint32_t call_chains;		  /* enum vcore_call_chains */
 	/* for executing the emulator again when the guest executes another program */
 	char emulator[PATH_MAX], plugin[PATH_MAX], channel[64], sysroot[PATH_MAX], cpu[256];
 };
@@ -63,6 +72,7 @@ struct vcore_control {
 struct vcore_totals {
 	uint64_t cycles, instructions, samples, lost;
 	uint64_t unfinished; /* samples whose instruction never came, or did not retire */
+	uint64_t cut_chains; /* samples whose call chain has more frames than are recorded */
 };
 
 struct vcore_hart_slot {
@@ -155,6 +165,7 @@ struct vcore_message {
 			struct pesa_record record;
 			uint32_t sampler;  /* enum vcore_sampler */
 			uint32_t branches; /* number of struct pesa_branch_entry that follow */
+			uint64_t chain;	   /* number of entries of the call chain after them */
 		} sample;
 		struct {
 			uint64_t address, length, offset;

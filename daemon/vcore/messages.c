@@ -77,6 +77,7 @@ static struct pesa_error *write_sample(struct recorder *recorder,
 		.branches = (const uint8_t *)(message + 1),
 		.branch_count = message->sample.branches,
 	};
+	size_t room = message->size - sizeof(*message);
 	uint16_t misc = PERF_RECORD_MISC_USER;
 
 	if (sampler >= VCORE_SAMPLER_COUNT) {
@@ -85,9 +86,13 @@ static struct pesa_error *write_sample(struct recorder *recorder,
 	}
 	if (sampler == VCORE_SAMPLER_SHPMS)
 		misc |= PERF_RECORD_MISC_EXACT_IP;
-	if (sample.branch_count >
-	    (message->size - sizeof(*message)) / sizeof(struct pesa_branch_entry))
+	if (sample.branch_count > room / sizeof(struct pesa_branch_entry))
 		sample.branch_count = 0;
+	room -= sample.branch_count * sizeof(struct pesa_branch_entry);
+	sample.callchain = sample.branches + sample.branch_count * sizeof(struct pesa_branch_entry);
+	sample.callchain_count = message->sample.chain;
+	if (sample.callchain_count > room / sizeof(uint64_t))
+		sample.callchain_count = 0;
 	for (unsigned int i = 0; i < recorder->streams; i++) {
 		if (recorder->stream[i].golden)
 			continue;
@@ -152,6 +157,7 @@ struct pesa_error *recorder_end_hart(struct recorder *recorder, uint32_t pid, ui
 	summary->samples += totals->samples;
 	summary->lost += totals->lost;
 	summary->unfinished += totals->unfinished;
+	summary->cut_chains += totals->cut_chains;
 	hart = realloc(summary->hart, (summary->harts + 1) * sizeof(*hart));
 	if (!hart)
 		return pesa_error_no_memory();

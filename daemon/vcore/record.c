@@ -243,6 +243,33 @@ static void stop_child(struct recorder *recorder)
 	waitpid(recorder->child, status, 0);
 }
 
+/* Report the sums of the harts that have ended and of those that run. */
+static void report_progress(const struct recorder *recorder)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	const struct pesa_vcore_summary *ended = recorder->summary;
+	struct pesa_vcore_progress sums = {.instructions = ended->instructions,
+					   .cycles = ended->cycles,
+					   .samples = ended->samples};
+
+	if (!options->progress)
+		return;
+	for (uint32_t i = 0; i < recorder->count; i++) {
+		const struct vcore_region *region = recorder->watched[i].region;
+
+		for (uint32_t hart = 0; region && hart < VCORE_HARTS; hart++) {
+			const struct vcore_hart_slot *slot = &region->hart[hart];
+
+			if (atomic_load(&slot->state) != VCORE_HART_RUNS)
+				continue;
+			sums.instructions += slot->totals.instructions;
+			sums.cycles += slot->totals.cycles;
+			sums.samples += slot->totals.samples;
+		}
+	}
+	options->progress(options->progress_context, &sums);
+}
+
 static struct pesa_error *run(struct recorder *recorder)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
@@ -297,6 +324,7 @@ static struct pesa_error *run(struct recorder *recorder)
 			recorder->summary->status = status;
 		}
 		error = turn(recorder);
+		report_progress(recorder);
 	}
 	/*
 	 * Nothing may wait for the recorder any more: neither the program nor processes that it
@@ -353,6 +381,10 @@ static struct pesa_perfdata_writer_attribute describe(const struct pesa_vcore_op
 		attribute.attr.precise_ip = 3;
 	if (golden || sampler == VCORE_SAMPLER_SHPMS || sampler == VCORE_SAMPLER_DISPATCH)
 		attribute.attr.sample_type |= PERF_SAMPLE_RAW;
+	if (sampler == VCORE_SAMPLER_SHPMS && options->call_chains) {
+		attribute.attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		attribute.attr.exclude_callchain_kernel = 1;
+	}
 	if (sampler == VCORE_SAMPLER_SHPMS && options->core->ctr_depth) {
 		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attribute.attr.branch_sample_type =
@@ -426,10 +458,12 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	control->core = *options->core;
 	snprintf(control->changes, sizeof(control->changes), "%s",
 		 options->changes ? options->changes : "");
+	control->ideal = options->ideal;
 	control->period = options->period;
 	control->jitter = options->jitter;
 	control->seed = options->seed;
 	control->samplers = options->samplers;
+	control->call_chains = options->call_chains;
 	control->golden = options->golden != NULL;
 	snprintf(control->trace, sizeof(control->trace), "%s",
 		 options->trace ? options->trace : "");

@@ -13,13 +13,20 @@
 #include <stdint.h>
 
 #include "decoder/core/core.h"
+#include "decoder/core/ideal.h"
 #include "decoder/core/events.h"
 #include "decoder/core/samplers.h"
 #include "pesa/error.h"
 
+/* What was recorded so far, of all harts. */
+struct pesa_vcore_progress {
+	uint64_t instructions, cycles, samples;
+};
+
 struct pesa_vcore_options {
 	const struct pesa_core *core;
-	const char *changes;  /* changes of the processor model, one per line; NULL: none */
+	const char *changes; /* changes of the processor model, one per line; NULL: none */
+	struct pesa_core_ideal_places ideal;
 	const char *emulator; /* path of qemu-riscv64 */
 	const char *plugin;   /* path of the virtual core */
 	const char *sysroot;  /* where dynamic programs find their interpreter; NULL: not set */
@@ -27,14 +34,18 @@ struct pesa_vcore_options {
 	uint64_t period;      /* cycles, 0: no samples */
 	uint64_t jitter;      /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	uint32_t samplers;  /* 1 << enum vcore_sampler */
-	const char *output; /* perf.data file of the samples; "-": standard output; NULL: none */
-	const char *golden; /* perf.data file of the golden reference; NULL: none */
-	const char *trace;  /* Kanata log of the pipeline, absolute; NULL: none */
+	uint32_t samplers;    /* 1 << enum vcore_sampler */
+	uint32_t call_chains; /* enum vcore_call_chains */
+	const char *output;   /* perf.data file of the samples; "-": standard output; NULL: none */
+	const char *golden;   /* perf.data file of the golden reference; NULL: none */
+	const char *trace;    /* Kanata log of the pipeline, absolute; NULL: none */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	int compression;		  /* zstd level, 0: none */
-	char *const *command;		  /* the recorder's argv, stored in the files */
-	char *const *program;		  /* argv of the guest; [0] is the path to run */
+	/* Called a hundred times a second with what was recorded so far; may be NULL. */
+	void (*progress)(void *context, const struct pesa_vcore_progress *so_far);
+	void *progress_context;
+	char *const *command; /* the recorder's argv, stored in the files */
+	char *const *program; /* argv of the guest; [0] is the path to run */
 };
 
 struct pesa_vcore_hart {
@@ -58,6 +69,7 @@ struct pesa_vcore_summary {
 	uint64_t unwatched;	     /* threads without a core */
 	uint64_t cut_traces;	     /* pipeline traces that are incomplete */
 	uint64_t refused;	     /* processes that found no free region */
+	uint64_t cut_chains;	     /* samples whose call chain is incomplete */
 	uint64_t damaged;	     /* regions with invalid messages */
 	uint32_t processes;
 	struct pesa_vcore_hart *hart; /* in the order in which they ended */

@@ -35,7 +35,11 @@ static inline void pesa_digest_bytes(struct pesa_digest *digest, const void *byt
 
 static inline void pesa_digest_word(struct pesa_digest *digest, uint64_t word)
 {
-	pesa_digest_bytes(digest, &word, sizeof(word));
+	unsigned char
+		bytes[sizeof(word)]; /* gcc 14 takes a parameter's own bytes for uninitialised */
+
+	memcpy(bytes, &word, sizeof(word));
+	pesa_digest_bytes(digest, bytes, sizeof(bytes));
 }
 
 /* Add a string; NULL and "" differ. */

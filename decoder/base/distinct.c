@@ -33,11 +33,6 @@ static uint32_t find_record(const struct distinct_records *set, const void *key,
 	return DISTINCT_NONE;
 }
 
-uint32_t distinct_records_find(const struct distinct_records *set, const void *key)
-{
-	return find_record(set, key, hash_bytes(key, set->key_size));
-}
-
 uint32_t distinct_records_get(struct distinct_records *set, const void *key)
 {
 	struct hash_index *index = &set->index;

@@ -29,8 +29,6 @@ void distinct_records_free(struct distinct_records *set);
 /* Number of the record with a key (key_size bytes).  A new record is zero after its key.
  * DISTINCT_NONE: out of memory. */
 uint32_t distinct_records_get(struct distinct_records *set, const void *key);
-/* DISTINCT_NONE: there is none. */
-uint32_t distinct_records_find(const struct distinct_records *set, const void *key);
 /* The record; valid until the next one is added. */
 static inline void *distinct_records_at(const struct distinct_records *set, uint32_t number)
 {

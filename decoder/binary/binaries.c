@@ -24,7 +24,7 @@ struct binary {
 	bool opened;
 	struct pesa_image *image;
 	const struct pesa_code *code; /* code made at run time; NULL: the text is in the image */
-	/* `own`: the ISA of its attributes.  `every`: all extensions, for code behind run-time
+	/* `own`: the ISA of its attributes.  `every`: all extensions, for code after run-time
 	 * checks. */
 	const struct pesa_isa *own, *every;
 	const char *isa; /* ISA of code made at run time; NULL: use that of the image */

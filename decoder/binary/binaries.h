@@ -29,8 +29,9 @@ void pesa_binaries_free(struct pesa_binaries *binaries);
  * nothing is known. */
 void pesa_binaries_set_origin(struct pesa_binaries *binaries, const struct pesa_origin *origin);
 
-/* Open the file of a dso and determine the dso's status.  A file that cannot be used is no error.
- * May be repeated: it opens a dso once, and again when code made at run time was added to it. */
+/* Open the file of a dso and determine the dso's status.  A file that cannot be used is not an
+ * error.  May be repeated: it opens a dso once, and again when code made at run time was added to
+ * it. */
 struct pesa_error *pesa_binaries_open(struct pesa_binaries *binaries, uint32_t dso);
 
 /* The opened file of a dso; NULL: no usable file. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "decoder/binary/debug_info.h"
@@ -86,7 +87,7 @@ static struct pesa_error *add_ranges(struct pesa_intervals *set, Dwarf_Die *die,
 }
 
 /* Whether libdw may open the file of a skeleton's split unit. */
-static bool may_follow(Dwarf_Die *skeleton, const char *from)
+static struct pesa_error *may_follow(Dwarf_Die *skeleton, const char *from, bool *may)
 {
 	Dwarf_Attribute attribute;
 	const char *name, *directory;
@@ -95,23 +96,29 @@ static bool may_follow(Dwarf_Die *skeleton, const char *from)
 	if (!name)
 		name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attribute));
 	directory = dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
-	return !name || pesa_debug_file_may_open(from, directory, name);
+	*may = true;
+	return name ? pesa_debug_file_may_open(from, directory, name, may) : NULL;
 }
 
 /* A unit whose split unit may not be opened has no functions: libdw would open it to read their
  * names. */
-static struct unit make_unit(Dwarf_CU *cu, uint8_t type, Dwarf_Die *die, const char *from)
+static struct pesa_error *make_unit(Dwarf_CU *cu, uint8_t type, Dwarf_Die *die, const char *from,
+				    struct unit *unit)
 {
-	struct unit unit = {.die = *die, .split = *die};
+	struct pesa_error *error;
 	Dwarf_Die split = {0};
+	bool may;
 
+	*unit = (struct unit){.die = *die, .split = *die};
 	if (type != DW_UT_skeleton)
-		return unit;
-	unit.functions_loaded = !may_follow(die, from);
-	if (!unit.functions_loaded &&
-	    dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
-		unit.split = split;
-	return unit;
+		return NULL;
+	error = may_follow(die, from, &may);
+	if (error)
+		return error;
+	unit->functions_loaded = !may;
+	if (may && dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
+		unit->split = split;
+	return NULL;
 }
 
 /* List the units that have code. */
@@ -133,8 +140,9 @@ static struct pesa_error *collect_units(struct pesa_debug_info *info, Dwarf *dwa
 		if (!unit)
 			return pesa_error_no_memory();
 		info->unit = unit;
-		info->unit[info->count] = make_unit(cu, type, &die, from);
-		error = add_ranges(&info->ranges, &die, info->count);
+		error = make_unit(cu, type, &die, from, &info->unit[info->count]);
+		if (!error)
+			error = add_ranges(&info->ranges, &die, info->count);
 		if (error)
 			return error;
 		info->count++;
@@ -164,6 +172,16 @@ struct pesa_error *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const cha
 	return NULL;
 }
 
+static void free_functions(struct unit *unit)
+{
+	for (size_t i = 0; i < unit->count; i++)
+		free(unit->function[i].inlined);
+	free(unit->function);
+	unit->function = NULL;
+	unit->count = unit->room = 0;
+	pesa_intervals_free(&unit->ranges);
+}
+
 void pesa_debug_info_free(struct pesa_debug_info *info)
 {
 	struct name *name, *next;
@@ -171,12 +189,8 @@ void pesa_debug_info_free(struct pesa_debug_info *info)
 
 	if (!info)
 		return;
-	for (size_t i = 0; i < info->count; i++) {
-		for (size_t k = 0; k < info->unit[i].count; k++)
-			free(info->unit[i].function[k].inlined);
-		free(info->unit[i].function);
-		pesa_intervals_free(&info->unit[i].ranges);
-	}
+	for (size_t i = 0; i < info->count; i++)
+		free_functions(&info->unit[i]);
 	HASH_ITER(hh, info->names, name, next)
 	{
 		HASH_DEL(info->names, name);
@@ -287,17 +301,19 @@ static struct pesa_error *collect_functions(struct unit *unit, Dwarf_Die *parent
 	return error;
 }
 
-/* What was collected before an error is valid, and the unit is not read again. */
 static struct pesa_error *load_functions(struct unit *unit)
 {
-	struct pesa_error *error;
+	struct pesa_error *error = collect_functions(unit, &unit->split, 0);
 
-	unit->functions_loaded = true;
-	error = collect_functions(unit, &unit->split, 0);
-	pesa_intervals_sort(&unit->ranges);
 	for (size_t i = 0; i < unit->count && !error; i++)
 		error = collect_inlined(&unit->function[i], &unit->function[i].die, 0, 0);
-	return error;
+	if (error) {
+		free_functions(unit);
+		return error;
+	}
+	pesa_intervals_sort(&unit->ranges);
+	unit->functions_loaded = true;
+	return NULL;
 }
 
 /* ---- Lookup ---------------------------------------------------------------------------------- */
@@ -309,50 +325,65 @@ static struct unit *find_unit(struct pesa_debug_info *info, uint64_t address)
 	return interval ? &info->unit[interval->value] : NULL;
 }
 
-/* Compilers write paths relative to their working directory. */
-static const char *full_path(struct pesa_debug_info *info, struct unit *unit, const char *file)
+/* Replace a path by the absolute one: compilers write paths relative to their working directory. */
+static struct pesa_error *make_absolute(struct pesa_debug_info *info, struct unit *unit,
+					const char **file)
 {
 	Dwarf_Attribute attribute;
 	const char *directory;
 	struct path *path;
 
-	if (!file || file[0] == '/')
-		return file;
-	HASH_FIND_PTR(info->paths, &file, path);
-	if (path)
-		return path->text ? path->text : file;
-	directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
-	path = calloc(1, sizeof(*path));
-	if (!path)
-		return file;
-	path->key = file;
-	if (!directory || asprintf(&path->text, "%s/%s", directory, file) < 0)
-		path->text = NULL;
-	HASH_ADD_PTR(info->paths, key, path);
-	return path->text ? path->text : file;
+	if (!*file || **file == '/')
+		return NULL;
+	HASH_FIND_PTR(info->paths, file, path);
+	if (!path) {
+		path = calloc(1, sizeof(*path));
+		if (!path)
+			return pesa_error_no_memory();
+		path->key = *file;
+		directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+		if (directory && asprintf(&path->text, "%s/%s", directory, *file) < 0) {
+			free(path);
+			return pesa_error_no_memory();
+		}
+		HASH_ADD_PTR(info->paths, key, path);
+		if (!path->hh.tbl) {
+			free(path->text);
+			free(path);
+			return pesa_error_no_memory();
+		}
+	}
+	if (path->text)
+		*file = path->text;
+	return NULL;
 }
 
-static struct pesa_source line_of(struct pesa_debug_info *info, struct unit *unit, uint64_t address)
+static struct pesa_error *line_of(struct pesa_debug_info *info, struct unit *unit, uint64_t address,
+				  struct pesa_source *source)
 {
-	struct pesa_source source = {0};
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
 	int number = 0, column = 0;
 
+	*source = (struct pesa_source){0};
 	if (!line)
-		return source;
-	source.file = full_path(info, unit, dwarf_linesrc(line, NULL, NULL));
+		return NULL;
+	source->file = dwarf_linesrc(line, NULL, NULL);
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
-		source.line = (unsigned int)number;
+		source->line = (unsigned int)number;
 	if (dwarf_linecol(line, &column) == 0 && column > 0)
-		source.column = (unsigned int)column;
-	return source;
+		source->column = (unsigned int)column;
+	return make_absolute(info, unit, &source->file);
 }
 
-struct pesa_source pesa_debug_info_source(struct pesa_debug_info *info, uint64_t address)
+struct pesa_error *pesa_debug_info_source(struct pesa_debug_info *info, uint64_t address,
+					  struct pesa_source *source)
 {
 	struct unit *unit = find_unit(info, address - info->bias);
 
-	return unit ? line_of(info, unit, address - info->bias) : (struct pesa_source){0};
+	if (unit)
+		return line_of(info, unit, address - info->bias, source);
+	*source = (struct pesa_source){0};
+	return NULL;
 }
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -365,8 +396,10 @@ static const char *linkage_name(Dwarf_Die *die)
 	return NULL;
 }
 
-static const char *function_name(struct pesa_debug_info *info, Dwarf_Die *die)
+static struct pesa_error *function_name(struct pesa_debug_info *info, Dwarf_Die *die,
+					const char **result)
 {
+	struct pesa_error *error;
 	struct name *name;
 	const char *linkage;
 
@@ -374,14 +407,24 @@ static const char *function_name(struct pesa_debug_info *info, Dwarf_Die *die)
 	if (!name) {
 		name = calloc(1, sizeof(*name));
 		if (!name)
-			return NULL;
+			return pesa_error_no_memory();
 		name->key = die->addr;
 		linkage = linkage_name(die);
-		name->text = pesa_demangle(linkage);
+		error = pesa_demangle(linkage, &name->text);
+		if (error) {
+			free(name);
+			return error;
+		}
 		name->plain = linkage ? linkage : dwarf_diename(die);
 		HASH_ADD_PTR(info->names, key, name);
+		if (!name->hh.tbl) {
+			free(name->text);
+			free(name);
+			return pesa_error_no_memory();
+		}
 	}
-	return name->text ? name->text : name->plain;
+	*result = name->text ? name->text : name->plain;
+	return NULL;
 }
 
 static unsigned int number_attribute(Dwarf_Die *die, unsigned int which)
@@ -396,17 +439,18 @@ static unsigned int number_attribute(Dwarf_Die *die, unsigned int which)
 }
 
 /* Position of an inlined call in the function that contains it. */
-static struct pesa_source call_site(struct pesa_debug_info *info, struct unit *unit, Dwarf_Die *die)
+static struct pesa_error *call_site(struct pesa_debug_info *info, struct unit *unit, Dwarf_Die *die,
+				    struct pesa_source *source)
 {
-	struct pesa_source source = {.line = number_attribute(die, DW_AT_call_line),
-				     .column = number_attribute(die, DW_AT_call_column)};
 	unsigned int file = number_attribute(die, DW_AT_call_file);
 	Dwarf_Files *files;
 	size_t count;
 
+	*source = (struct pesa_source){.line = number_attribute(die, DW_AT_call_line),
+				       .column = number_attribute(die, DW_AT_call_column)};
 	if (dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && file < count)
-		source.file = full_path(info, unit, dwarf_filesrc(files, file, NULL, NULL));
-	return source;
+		source->file = dwarf_filesrc(files, file, NULL, NULL);
+	return make_absolute(info, unit, &source->file);
 }
 
 struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
@@ -417,6 +461,7 @@ struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_
 	const struct pesa_interval *interval;
 	struct function *function;
 	struct pesa_source source;
+	struct pesa_error *error;
 	unsigned int deepest = 0;
 	struct unit *unit;
 	size_t count = 0;
@@ -427,8 +472,7 @@ struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_
 	if (!unit)
 		return NULL;
 	if (!unit->functions_loaded) {
-		struct pesa_error *error = load_functions(unit);
-
+		error = load_functions(unit);
 		if (error)
 			return error;
 	}
@@ -446,18 +490,20 @@ struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_
 		if (inlined->depth > deepest)
 			deepest = inlined->depth;
 	}
-	source = line_of(info, unit, address);
-	for (unsigned int depth = deepest; depth > 0 && count < max; depth--) {
+	error = line_of(info, unit, address, &source);
+	for (unsigned int depth = deepest; !error && depth > 0 && count < max; depth--) {
 		if (!chain[depth])
 			continue;
-		frames[count].function = function_name(info, &chain[depth]->die);
-		frames[count++].source = source;
-		source = call_site(info, unit, &chain[depth]->die);
+		frames[count].source = source;
+		error = function_name(info, &chain[depth]->die, &frames[count++].function);
+		if (!error)
+			error = call_site(info, unit, &chain[depth]->die, &source);
 	}
-	if (count < max) {
-		frames[count].function = function_name(info, &function->die);
-		frames[count++].source = source;
+	if (!error && count < max) {
+		frames[count].source = source;
+		error = function_name(info, &function->die, &frames[count++].function);
 	}
-	*result = count;
-	return NULL;
+	if (!error)
+		*result = count;
+	return error;
 }

@@ -28,7 +28,8 @@ struct pesa_error *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const cha
 					  struct pesa_debug_info **info);
 void pesa_debug_info_free(struct pesa_debug_info *info);
 
-struct pesa_source pesa_debug_info_source(struct pesa_debug_info *info, uint64_t address);
+struct pesa_error *pesa_debug_info_source(struct pesa_debug_info *info, uint64_t address,
+					  struct pesa_source *source);
 /* *count: number of frames, at most `max`; 0: no function is known there. */
 struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
 					   struct pesa_inline_frame *frames, size_t max,

@@ -100,7 +100,12 @@ struct pesa_error *pesa_functions_add(struct pesa_functions *functions, uint64_t
 	function->dumped = dumped;
 	function->symbol = (struct pesa_symbol){.start = start, .size = dumped->size};
 	if (*dumped->name) {
-		function->demangled = pesa_demangle(dumped->name);
+		struct pesa_error *error = pesa_demangle(dumped->name, &function->demangled);
+
+		if (error) {
+			function_free(function);
+			return error;
+		}
 		function->symbol.linkage_name = dumped->name;
 		function->symbol.name = function->demangled ? function->demangled : dumped->name;
 	}

@@ -138,39 +138,50 @@ static bool is_regular_or_none(const char *path)
 	return true;
 }
 
-static bool may_open_below(const char *from, int length, const char *directory, const char *name)
+/* Whether libdw may open the file, if it is in this directory. */
+static struct pesa_error *may_open_below(const char *from, int length, const char *directory,
+					 const char *name, bool *may)
 {
 	const char *slash = directory && *directory ? "/" : "";
 	char *path;
-	bool may;
 
 	if (asprintf(&path, "%.*s%s%s/%s", length, from, slash, directory ? directory : "", name) <
 	    0)
-		return false;
-	may = is_regular_or_none(path);
+		return pesa_error_no_memory();
+	*may = is_regular_or_none(path);
 	free(path);
-	return may;
+	return NULL;
 }
 
-bool pesa_debug_file_may_open(const char *from, const char *directory, const char *name)
+struct pesa_error *pesa_debug_file_may_open(const char *from, const char *directory,
+					    const char *name, bool *result)
 {
-	char *canonical;
+	struct pesa_error *error = NULL;
 	const char *slash;
+	char *canonical;
 	bool may = true;
 
-	if (*name == '/')
-		return is_regular_or_none(name);
-	if (directory && *directory == '/' && !may_open_below(directory, -1, NULL, name))
-		return false;
-	canonical = from ? realpath(from, NULL) : NULL;
+	if (*name == '/') {
+		*result = is_regular_or_none(name);
+		return NULL;
+	}
+	if (directory && *directory == '/')
+		error = may_open_below(directory, -1, NULL, name, &may);
+	if (error)
+		return error;
+	canonical = may && from ? realpath(from, NULL) : NULL;
+	if (may && from && !canonical && errno == ENOMEM)
+		return pesa_error_no_memory();
 	slash = canonical ? strrchr(canonical, '/') : NULL;
 	if (slash) {
 		int length = (int)(slash - canonical);
 
-		may = may_open_below(canonical, length, NULL, name);
-		if (may && directory && *directory != '/')
-			may = may_open_below(canonical, length, directory, name);
+		error = may_open_below(canonical, length, NULL, name, &may);
+		if (!error && may && directory && *directory != '/')
+			error = may_open_below(canonical, length, directory, name, &may);
 	}
 	free(canonical);
-	return may;
+	if (!error)
+		*result = may;
+	return error;
 }

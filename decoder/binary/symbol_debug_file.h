@@ -12,6 +12,8 @@
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 
+#include "pesa/error.h"
+
 /*
  * A Dwfl_Find_Debuginfo callback.  The module's user data must be the search path in its Dwfl's
  * debuginfo_path (a char *), or NULL to always use libdwfl's search.
@@ -22,11 +24,12 @@ int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *modu
 
 /*
  * Debug information names further files: those of split units, and a file shared by several debug
- * files. libdw opens them itself, whatever their type.  Returns whether it may: in every place
+ * files. libdw opens them itself, whatever their type.  *may: whether it may, because in every place
  * where libdw searches for `name`, from the ELF file at `from`, there is a regular file
  * (regular_file.h) or no file.  `directory` is the compiler's working directory; NULL: unknown or
  * unused.
  */
-bool pesa_debug_file_may_open(const char *from, const char *directory, const char *name);
+struct pesa_error *pesa_debug_file_may_open(const char *from, const char *directory,
+					    const char *name, bool *may);
 
 #endif

@@ -12,7 +12,9 @@
 #include "decoder/binary/debug_info.h"
 #include "decoder/base/regular_file.h"
 #include "decoder/binary/symbol_debug_file.h"
+#include "decoder/binary/elf_section.h"
 #include "decoder/binary/symbol_file.h"
+#include "decoder/binary/symbol_unnamed.h"
 
 struct pesa_symbol_file {
 	Dwfl *dwfl;
@@ -33,7 +35,8 @@ static struct pesa_error *begin(const char *root, struct pesa_symbol_file **resu
 	 * directory. */
 	char *absolute = root ? realpath(root, NULL) : NULL;
 
-	if (!file) {
+	if (!file || (root && !absolute && errno == ENOMEM)) {
+		free(file);
 		free(absolute);
 		return pesa_error_no_memory();
 	}
@@ -54,7 +57,7 @@ static struct pesa_error *begin(const char *root, struct pesa_symbol_file **resu
 	file->dwfl = dwfl_begin(&file->callbacks);
 	if (!file->dwfl) {
 		pesa_symbol_file_free(file);
-		return pesa_error_create(PESA_ERROR_OTHER, "libdwfl: %s", dwfl_errmsg(-1));
+		return pesa_error_no_memory();
 	}
 	*result = file;
 	return NULL;
@@ -221,32 +224,12 @@ static const struct plt_shape plt_shapes[] = {
 	{EM_AARCH64, ".plt", 32, 16}, {EM_386, ".plt.sec", 0, 16},    {EM_386, ".plt", 16, 16},
 };
 
-static Elf_Scn *find_section(Elf *elf, const char *wanted, const char *alternative,
-			     GElf_Shdr *header)
-{
-	size_t names;
-	Elf_Scn *scn = NULL;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name;
-
-		if (!gelf_getshdr(scn, header))
-			continue;
-		name = elf_strptr(elf, names, header->sh_name);
-		if (name && (!strcmp(name, wanted) || (alternative && !strcmp(name, alternative))))
-			return scn;
-	}
-	return NULL;
-}
-
 static struct pesa_error *load_plt_section(Elf *elf, const struct plt_shape *shape,
 					   const GElf_Shdr *plt, struct pesa_symbol_table *table)
 {
 	struct pesa_error *error = NULL;
 	GElf_Shdr relocations, symbols;
-	Elf_Scn *scn = find_section(elf, ".rela.plt", ".rel.plt", &relocations);
+	Elf_Scn *scn = pesa_elf_find_section(elf, ".rela.plt", ".rel.plt", &relocations);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL, *symbol_data;
 	uint64_t address = plt->sh_addr + shape->header, end = plt->sh_addr + plt->sh_size;
 	Elf_Scn *symbol_section = data ? elf_getscn(elf, relocations.sh_link) : NULL;
@@ -293,19 +276,17 @@ static struct pesa_error *load_plt_section(Elf *elf, const struct plt_shape *sha
 	return error;
 }
 
-static struct pesa_error *load_plt(Dwfl_Module *module, struct pesa_symbol_table *table)
+static struct pesa_error *load_plt(Elf *elf, struct pesa_symbol_table *table)
 {
-	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(module, &bias);
 	GElf_Ehdr header;
 
-	if (!elf || !gelf_getehdr(elf, &header))
+	if (!gelf_getehdr(elf, &header))
 		return NULL;
 	for (size_t i = 0; i < sizeof(plt_shapes) / sizeof(*plt_shapes); i++) {
 		GElf_Shdr plt;
 
 		if (plt_shapes[i].machine != header.e_machine ||
-		    !find_section(elf, plt_shapes[i].section, NULL, &plt))
+		    !pesa_elf_find_section(elf, plt_shapes[i].section, NULL, &plt))
 			continue;
 		return load_plt_section(elf, &plt_shapes[i], &plt, table);
 	}
@@ -316,8 +297,12 @@ struct pesa_error *pesa_symbol_file_load(struct pesa_symbol_file *file,
 					 struct pesa_symbol_table *table)
 {
 	struct pesa_error *error = load_symbols(file->module, table);
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(file->module, &bias);
 
-	return error ? error : load_plt(file->module, table);
+	if (!error && elf)
+		error = load_plt(elf, table);
+	return error || !elf ? error : pesa_unnamed_functions_load(elf, table);
 }
 
 bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
@@ -328,7 +313,7 @@ bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
 	Elf *elf = dwfl_module_getelf(file->module, &bias);
 
 	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
-	return elf && !debug && !find_section(elf, ".symtab", ".gnu_debugdata", &header);
+	return elf && !debug && !pesa_elf_find_section(elf, ".symtab", ".gnu_debugdata", &header);
 }
 
 /* ---- Debug information ----------------------------------------------------------------------- */
@@ -344,21 +329,23 @@ static const char *debug_path(struct pesa_symbol_file *file)
 
 /* Whether libdw may open the shared file and the file of all split units that the debug information
  * of `from` names. libdw opens them when any name is read. */
-static bool may_follow(Dwarf *dwarf, const char *from)
+static struct pesa_error *may_follow(Dwarf *dwarf, const char *from, bool *may)
 {
 	const char *alternate = NULL, *slash = from ? strrchr(from, '/') : NULL;
+	struct pesa_error *error = NULL;
 	const void *id;
 	char *package;
-	bool may;
 
-	if (dwelf_dwarf_gnu_debugaltlink(dwarf, &alternate, &id) > 0 &&
-	    !pesa_debug_file_may_open(from, NULL, alternate))
-		return false;
-	if (!from || asprintf(&package, "%s.dwp", slash ? slash + 1 : from) < 0)
-		return !from;
-	may = pesa_debug_file_may_open(from, NULL, package);
+	*may = true;
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf, &alternate, &id) > 0)
+		error = pesa_debug_file_may_open(from, NULL, alternate, may);
+	if (error || !*may || !from)
+		return error;
+	if (asprintf(&package, "%s.dwp", slash ? slash + 1 : from) < 0)
+		return pesa_error_no_memory();
+	error = pesa_debug_file_may_open(from, NULL, package, may);
 	free(package);
-	return may;
+	return error;
 }
 
 struct pesa_error *pesa_symbol_file_open_debug(struct pesa_symbol_file *file, bool *found)
@@ -367,16 +354,17 @@ struct pesa_error *pesa_symbol_file_open_debug(struct pesa_symbol_file *file, bo
 		Dwarf_Addr bias = 0;
 		Dwarf *dwarf = dwfl_module_getdwarf(file->module, &bias);
 		const char *from = debug_path(file);
+		struct pesa_error *error = NULL;
+		bool may = false;
 
+		if (dwarf)
+			error = may_follow(dwarf, from, &may);
+		if (!error && may)
+			error = pesa_debug_info_create(dwarf, bias, from, &file->debug);
+		if (error)
+			return error;
+		file->dwarf = may ? dwarf : NULL;
 		file->debug_tried = true;
-		if (dwarf && may_follow(dwarf, from)) {
-			struct pesa_error *error =
-				pesa_debug_info_create(dwarf, bias, from, &file->debug);
-
-			if (error)
-				return error;
-			file->dwarf = dwarf;
-		}
 	}
 	*found = file->debug;
 	return NULL;
@@ -393,7 +381,8 @@ static char *alternate_path(const char *from, const char *name)
 	return asprintf(&path, "%.*s/%s", (int)(slash - from), from, name) < 0 ? NULL : path;
 }
 
-struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
+struct pesa_error *pesa_symbol_file_paths(struct pesa_symbol_file *file,
+					  struct pesa_symbol_paths *result)
 {
 	const char *main = NULL, *debug = NULL, *alternate = NULL;
 	struct pesa_symbol_paths paths = {0};
@@ -401,32 +390,45 @@ struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
 	ssize_t size;
 
 	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
-	paths.main = main ? strdup(main) : NULL;
-	paths.debug = debug && (!main || strcmp(main, debug)) ? strdup(debug) : NULL;
+	if (debug && main && !strcmp(main, debug))
+		debug = NULL;
 	size = file->dwarf && dwarf_getalt(file->dwarf)
 		       ? dwelf_dwarf_gnu_debugaltlink(file->dwarf, &alternate, &id)
 		       : 0;
 	if (size <= 0 || size > (ssize_t)sizeof(paths.alternate_id))
-		return paths;
-	paths.alternate = alternate_path(paths.debug  ? paths.debug
-					 : paths.main ? paths.main
-						      : "",
-					 alternate);
-	paths.alternate_id_size = (uint8_t)size;
-	memcpy(paths.alternate_id, id, (size_t)size);
-	return paths;
+		alternate = NULL;
+	paths.main = main ? strdup(main) : NULL;
+	paths.debug = debug ? strdup(debug) : NULL;
+	if (alternate) {
+		paths.alternate = alternate_path(debug ? debug : main ? main : "", alternate);
+		paths.alternate_id_size = (uint8_t)size;
+		memcpy(paths.alternate_id, id, (size_t)size);
+	}
+	if ((main && !paths.main) || (debug && !paths.debug) || (alternate && !paths.alternate)) {
+		free(paths.main);
+		free(paths.debug);
+		free(paths.alternate);
+		return pesa_error_no_memory();
+	}
+	*result = paths;
+	return NULL;
 }
 
-struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address)
+struct pesa_error *pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address,
+					   struct pesa_source *source)
 {
-	return file->debug ? pesa_debug_info_source(file->debug, address) : (struct pesa_source){0};
+	if (file->debug)
+		return pesa_debug_info_source(file->debug, address, source);
+	*source = (struct pesa_source){0};
+	return NULL;
 }
 
 struct pesa_error *pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
 					    struct pesa_inline_frame *frames, size_t max,
 					    size_t *count)
 {
+	if (file->debug)
+		return pesa_debug_info_inlines(file->debug, address, frames, max, count);
 	*count = 0;
-	return file->debug ? pesa_debug_info_inlines(file->debug, address, frames, max, count)
-			   : NULL;
+	return NULL;
 }

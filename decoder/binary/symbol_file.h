@@ -44,9 +44,11 @@ bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file);
  * the functions below. */
 struct pesa_error *pesa_symbol_file_open_debug(struct pesa_symbol_file *file, bool *found);
 /* Paths of the file and of its debug information.  The caller owns the strings. */
-struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file);
+struct pesa_error *pesa_symbol_file_paths(struct pesa_symbol_file *file,
+					  struct pesa_symbol_paths *paths);
 /* As in pesa/symbols.h.  Strings are valid as long as the file. */
-struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address);
+struct pesa_error *pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address,
+					   struct pesa_source *source);
 struct pesa_error *pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
 					    struct pesa_inline_frame *frames, size_t max,
 					    size_t *count);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@ struct entry {
 	size_t chosen; /* index of the symbol used for this address */
 	uint8_t binding;
 	bool label, latest_wins, has_size;
-	char *demangled; /* owned; NULL: not demangled yet, or not mangled */
+	char *made; /* owned: the demangled name, or that of a function without a symbol; NULL: not
+		     * made yet, or not mangled */
 };
 
 /* Names are stored in blocks, so that they never move. */
@@ -29,11 +32,18 @@ struct pesa_symbol_table {
 	size_t count, room, chosen;
 	struct block *names;
 	struct pesa_intervals intervals;
+	char *binary; /* for functions without a symbol */
 };
 
-struct pesa_symbol_table *pesa_symbol_table_create(void)
+struct pesa_symbol_table *pesa_symbol_table_create(const char *binary)
 {
-	return calloc(1, sizeof(struct pesa_symbol_table));
+	struct pesa_symbol_table *table = calloc(1, sizeof(*table));
+
+	if (table && !(table->binary = strdup(binary))) {
+		free(table);
+		return NULL;
+	}
+	return table;
 }
 
 void pesa_symbol_table_free(struct pesa_symbol_table *table)
@@ -41,8 +51,9 @@ void pesa_symbol_table_free(struct pesa_symbol_table *table)
 	if (!table)
 		return;
 	for (size_t i = 0; i < table->count; i++)
-		free(table->entry[i].demangled);
+		free(table->entry[i].made);
 	free(table->entry);
+	free(table->binary);
 	while (table->names) {
 		struct block *next = table->names->next;
 
@@ -76,7 +87,7 @@ static const char *keep_name(struct pesa_symbol_table *table, const char *name)
 struct pesa_error *pesa_symbol_table_add(struct pesa_symbol_table *table,
 					 const struct pesa_symbol_candidate *symbol)
 {
-	const char *name;
+	const char *name = NULL;
 
 	if (table->count == table->room) {
 		size_t room = table->room ? table->room * 2 : 256;
@@ -87,9 +98,11 @@ struct pesa_error *pesa_symbol_table_add(struct pesa_symbol_table *table,
 		table->entry = grown;
 		table->room = room;
 	}
-	name = keep_name(table, symbol->name);
-	if (!name)
-		return pesa_error_no_memory();
+	if (symbol->name) {
+		name = keep_name(table, symbol->name);
+		if (!name)
+			return pesa_error_no_memory();
+	}
 	table->entry[table->count] = (struct entry){
 		.symbol = {.linkage_name = name, .start = symbol->start, .size = symbol->size},
 		.limit = symbol->limit,
@@ -111,8 +124,11 @@ static size_t underscores(const char *name)
 /* Negative: `a` is the better name for the common address. */
 static int prefer(const struct entry *a, const struct entry *b)
 {
+	const char *a_name = a->symbol.linkage_name, *b_name = b->symbol.linkage_name;
 	size_t left, right;
 
+	if (!a_name != !b_name)
+		return a_name ? -1 : 1;
 	if (a->label != b->label)
 		return a->label ? 1 : -1;
 	if (a->has_size != b->has_size)
@@ -123,12 +139,12 @@ static int prefer(const struct entry *a, const struct entry *b)
 		return a->binding == PESA_SYMBOL_WEAK ? 1 : -1;
 	if (a->binding != b->binding)
 		return a->binding == PESA_SYMBOL_GLOBAL ? -1 : 1;
-	left = underscores(a->symbol.linkage_name);
-	right = underscores(b->symbol.linkage_name);
+	left = a_name ? underscores(a_name) : 0;
+	right = b_name ? underscores(b_name) : 0;
 	if (left != right)
 		return left < right ? -1 : 1;
-	left = strlen(a->symbol.linkage_name);
-	right = strlen(b->symbol.linkage_name);
+	left = a_name ? strlen(a_name) : 0;
+	right = b_name ? strlen(b_name) : 0;
 	if (left != right)
 		return left > right ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
@@ -158,10 +174,21 @@ static uint64_t reach(const struct pesa_symbol_table *table, size_t index)
 	return end > entry->symbol.start ? end : entry->symbol.start + 1;
 }
 
+/* Whether an entry is part of a function: a label of one with a size, and what is called or has its
+ * address taken in a symbol that extends to the next one. */
+static bool is_inside(const struct entry *entry, uint64_t covered, uint64_t open)
+{
+	bool named = entry->symbol.linkage_name;
+
+	return ((entry->label || !named) && entry->symbol.start < covered) ||
+	       (!named && !entry->has_size && entry->symbol.start < open);
+}
+
 struct pesa_error *pesa_symbol_table_finish(struct pesa_symbol_table *table)
 {
 	const size_t none = SIZE_MAX;
 	uint64_t covered = 0; /* end of the functions with a size so far */
+	uint64_t open = 0;    /* end of the symbol without a size that is the newest one */
 	size_t last = none;
 
 	if (table->count)
@@ -174,13 +201,15 @@ struct pesa_error *pesa_symbol_table_finish(struct pesa_symbol_table *table)
 			entry->chosen = last;
 			continue;
 		}
-		if (entry->label && entry->symbol.start < covered) {
+		if (is_inside(entry, covered, open)) {
 			entry->chosen = none;
 			continue;
 		}
 		entry->chosen = i;
 		last = i;
 		table->chosen++;
+		if (entry->symbol.linkage_name)
+			open = entry->has_size ? 0 : entry->limit ? entry->limit : UINT64_MAX;
 		if (entry->has_size && !entry->label &&
 		    !__builtin_add_overflow(entry->symbol.start, entry->symbol.size, &end) &&
 		    end > covered)
@@ -210,21 +239,38 @@ size_t pesa_symbol_table_count(const struct pesa_symbol_table *table)
 	return table->chosen;
 }
 
-static const struct pesa_symbol *named(struct entry *entry)
+/* Fill in the name of an entry that readers see. */
+static struct pesa_error *set_name(const struct pesa_symbol_table *table, struct entry *entry)
 {
-	if (!entry->symbol.name) {
-		entry->demangled = pesa_demangle(entry->symbol.linkage_name);
-		entry->symbol.name =
-			entry->demangled ? entry->demangled : entry->symbol.linkage_name;
+	struct pesa_error *error;
+
+	if (entry->symbol.name)
+		return NULL;
+	if (!entry->symbol.linkage_name) {
+		if (asprintf(&entry->made, "%s+0x%" PRIx64, table->binary, entry->symbol.start) <
+		    0) {
+			entry->made = NULL;
+			return pesa_error_no_memory();
+		}
+	} else {
+		error = pesa_demangle(entry->symbol.linkage_name, &entry->made);
+		if (error)
+			return error;
 	}
-	return &entry->symbol;
+	entry->symbol.name = entry->made ? entry->made : entry->symbol.linkage_name;
+	return NULL;
 }
 
-const struct pesa_symbol *pesa_symbol_table_find(struct pesa_symbol_table *table, uint64_t address)
+struct pesa_error *pesa_symbol_table_find(struct pesa_symbol_table *table, uint64_t address,
+					  const struct pesa_symbol **symbol)
 {
 	const struct pesa_interval *interval = pesa_intervals_find(&table->intervals, address);
+	struct entry *entry = interval ? &table->entry[interval->value] : NULL;
+	struct pesa_error *error = entry ? set_name(table, entry) : NULL;
 
-	return interval ? named(&table->entry[interval->value]) : NULL;
+	if (!error)
+		*symbol = entry ? &entry->symbol : NULL;
+	return error;
 }
 
 /* "ns::f" for "ns::f(int)" and "ns::f(int) const" */
@@ -235,9 +281,11 @@ static bool same_without_parameters(const char *name, const char *wanted)
 	return !strncmp(name, wanted, length) && name[length] == '(';
 }
 
-size_t pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,
-				 const struct pesa_symbol **found, size_t max)
+struct pesa_error *pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,
+					     const struct pesa_symbol **found, size_t max,
+					     size_t *result)
 {
+	struct pesa_error *error;
 	size_t count = 0;
 
 	for (int loose = 0; loose < 2 && !count; loose++) {
@@ -245,17 +293,24 @@ size_t pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *na
 
 		for (size_t i = 0; i < table->count && count < max; i++) {
 			struct entry *entry = &table->entry[i];
-			const struct pesa_symbol *symbol = &entry->symbol;
 
 			if (entry->chosen == SIZE_MAX || entry->chosen == last)
 				continue;
-			if (loose ? !same_without_parameters(named(entry)->name, name)
-				  : strcmp(symbol->linkage_name, name) &&
-					    strcmp(named(entry)->name, name))
+			error = set_name(table, entry);
+			if (error)
+				return error;
+			if (loose ? !same_without_parameters(entry->symbol.name, name)
+				  : strcmp(entry->symbol.name, name) &&
+					    (!entry->symbol.linkage_name ||
+					     strcmp(entry->symbol.linkage_name, name)))
 				continue;
+			error = set_name(table, &table->entry[entry->chosen]);
+			if (error)
+				return error;
 			last = entry->chosen;
-			found[count++] = named(&table->entry[last]);
+			found[count++] = &table->entry[last].symbol;
 		}
 	}
-	return count;
+	*result = count;
+	return NULL;
 }

@@ -8,7 +8,11 @@
  * underscores, and the longer name.  A symbol without a size extends to the next symbol or to the
  * end of its section.  A label (no type) is used only outside of functions.
  *
- * Names are copied; demangled names are made at their first use.
+ * A function without a symbol is used where no symbol is.  It is named by the binary and its address,
+ * "python3.13+0x31f92", and has no linkage name.
+ *
+ * Names are copied; demangled names, and those of functions without a symbol, are made at their first
+ * use.
  */
 #ifndef DECODER_BINARY_SYMBOL_TABLE_H
 #define DECODER_BINARY_SYMBOL_TABLE_H
@@ -27,7 +31,7 @@ enum pesa_symbol_binding { /* in ascending order of preference */
 };
 
 struct pesa_symbol_candidate {
-	const char *name;
+	const char *name;     /* NULL: a function without a symbol */
 	uint64_t start, size; /* size 0: unknown */
 	uint64_t limit;	      /* upper bound of its end: the end of its section; 0: unknown */
 	enum pesa_symbol_binding binding;
@@ -38,7 +42,8 @@ struct pesa_symbol_candidate {
 
 struct pesa_symbol_table;
 
-struct pesa_symbol_table *pesa_symbol_table_create(void); /* NULL: out of memory */
+/* binary: its file name, for functions without a symbol; copied.  NULL: out of memory. */
+struct pesa_symbol_table *pesa_symbol_table_create(const char *binary);
 void pesa_symbol_table_free(struct pesa_symbol_table *table);
 
 struct pesa_error *pesa_symbol_table_add(struct pesa_symbol_table *table,
@@ -48,9 +53,12 @@ struct pesa_error *pesa_symbol_table_finish(struct pesa_symbol_table *table);
 
 /* Number of functions that lookups can return. */
 size_t pesa_symbol_table_count(const struct pesa_symbol_table *table);
-const struct pesa_symbol *pesa_symbol_table_find(struct pesa_symbol_table *table, uint64_t address);
+/* *symbol: NULL if no function holds the address. */
+struct pesa_error *pesa_symbol_table_find(struct pesa_symbol_table *table, uint64_t address,
+					  const struct pesa_symbol **symbol);
 /* As pesa_symbols_by_name(). */
-size_t pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,
-				 const struct pesa_symbol **found, size_t max);
+struct pesa_error *pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,
+					     const struct pesa_symbol **found, size_t max,
+					     size_t *count);
 
 #endif

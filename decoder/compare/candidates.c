@@ -23,16 +23,6 @@ static bool add_candidate(struct compare_search *search, struct compare_candidat
 	return true;
 }
 
-static int latency_of(const struct pesa_mca_model *model, unsigned int class)
-{
-	int longest = -1;
-
-	for (unsigned int i = 0; i < model->classes[class].writes; i++)
-		if (model->writes[model->classes[class].write + i].latency > longest)
-			longest = model->writes[model->classes[class].write + i].latency;
-	return longest;
-}
-
 /* The candidates of the numbers that the classes of a SchedWrite or of a line `class` have. */
 static bool add_numbers(struct compare_search *search, struct compare_candidate candidate)
 {
@@ -40,7 +30,7 @@ static bool add_numbers(struct compare_search *search, struct compare_candidate 
 	const struct mca_class *costs = &model->classes[candidate.class];
 	bool done = true;
 
-	candidate.model_value = latency_of(model, candidate.class);
+	candidate.model_value = compare_latency_of(model, candidate.class);
 	candidate.unpipelined = -1;
 	for (unsigned int i = 0; i < costs->uses && !pesa_mca_model_is_out_of_order(model); i++) {
 		const struct pesa_mca_use *use = &model->uses[costs->use + i];
@@ -69,7 +59,7 @@ static bool add_numbers(struct compare_search *search, struct compare_candidate 
 	return done;
 }
 
-/* Advances are of SchedReads, not of SchedWrites. */
+/* Advances belong to SchedReads, not to SchedWrites. */
 static bool add_advance(struct compare_search *search, unsigned int class)
 {
 	const struct pesa_mca_model *model = search->compare->model;
@@ -86,7 +76,7 @@ static bool add_advance(struct compare_search *search, unsigned int class)
 	return true;
 }
 
-/* Whether an earlier class that is used is of the same SchedWrite. */
+/* Whether an earlier used class belongs to the same SchedWrite. */
 static bool is_listed(const struct compare_search *search, unsigned int class)
 {
 	const struct mca_identity *identity = search->compare->model->identities;
@@ -97,8 +87,8 @@ static bool is_listed(const struct compare_search *search, unsigned int class)
 	return false;
 }
 
-/* Whether all used classes of a line `class` are of one SchedWrite, which has no others: then a
- * change of the line is one of the SchedWrite. */
+/* Whether all used classes of a line `class` belong to one SchedWrite, which has no other classes:
+ * then changing the line is changing the SchedWrite. */
 static bool is_one_write(const struct compare_search *search, unsigned int costs)
 {
 	const struct mca_identity *identity = search->compare->model->identities;
@@ -119,8 +109,8 @@ static bool is_one_write(const struct compare_search *search, unsigned int costs
 }
 
 /*
- * Of the classes of a line each SchedWrite is changed alone, which is what LLVM's files define, and
- * then all together: mostly they have one number because the hardware has one unit for them.
+ * First each SchedWrite of a line `class` alone, which is the unit of definition in LLVM's files,
+ * then all of them together: they usually share one hardware unit.
  */
 static bool add_classes(struct compare_search *search, unsigned int costs)
 {
@@ -146,10 +136,10 @@ static bool add_classes(struct compare_search *search, unsigned int costs)
 
 /* ---- Opcodes alone --------------------------------------------------------------------------- */
 
-/* What of the code an opcode is. */
+/* How the code uses an opcode. */
 struct opcode_use {
-	int class;    /* of one of its instructions on paths; -1: there are none */
-	bool entries; /* its instructions are of several entries of the model */
+	int class;    /* of one of its instructions on paths; -1: none is on a path */
+	bool entries; /* its instructions belong to several entries of the model */
 };
 
 static void list_uses(const struct compare_search *search, struct opcode_use *use)

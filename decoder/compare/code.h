@@ -13,12 +13,6 @@
 
 #define COMPARE_NONE UINT32_MAX
 
-/* How often each successor of an instruction has been chosen so far. */
-struct compare_choice {
-	uint64_t visits;
-	uint32_t chosen; /* index of the first of its counters */
-};
-
 struct compare_node {
 	uint32_t dso;
 	uint64_t address;
@@ -34,12 +28,16 @@ struct compare_node {
 	double executions;
 	struct pesa_compare_time time;
 	double mispredicts[2]; /* per execution: not taken, taken */
+	uint8_t waits;	       /* of a load: enum compare_waits (waits.h) */
+	double misses;	       /* of a load, per execution */
+	double late;	       /* cycles that a miss takes longer than the model's latency */
 	uint8_t kind;	       /* of instructions that order others (order.h) */
 	/* State while following paths. */
 	uint64_t visits, taken;
 	double mispredicts_due[2]; /* mispredicts due: not taken, taken */
+	double misses_due;
 	/* Prediction: sums over the occurrences in the counted part of paths. */
-	double occurrences, retiring, stalled;
+	double occurrences, retiring, stalled, event;
 	double uncertain; /* cycles an execution by which ordering may change the prediction */
 	bool on_path;	  /* at least one path contains it */
 	int32_t class;	  /* scheduling class in the model; -1: unsupported, or on no path */

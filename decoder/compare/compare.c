@@ -371,9 +371,12 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 	compare->results = regions->count;
 	for (uint32_t i = 0; i < regions->count; i++) {
 		const struct compare_region *region = &regions->region[i];
-		const struct pesa_symbol *symbol =
-			pesa_symbols_find(symbols, region->dso, region->start);
+		const struct pesa_symbol *symbol;
+		struct pesa_error *error =
+			pesa_symbols_find(symbols, region->dso, region->start, &symbol);
 
+		if (error)
+			return error;
 		compare->result[i] = (struct pesa_compare_region){
 			.dso = region->dso,
 			.start = region->start,
@@ -459,10 +462,8 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	struct pesa_error *error = make_model(compare);
 
 	compare->totals.cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
-	if (!error) {
-		options.in_flight = pesa_mca_model_reorder_buffer(compare->model);
+	if (!error)
 		error = compare_code_create(compare->profile, &compare->code);
-	}
 	if (!error)
 		error = compare_regions_make(&compare->code, symbols, &compare->regions);
 	if (error)
@@ -476,7 +477,7 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 		return error;
 	compare_sum_redirects(compare);
 	add_up(compare);
-	error = compare_find(compare);
+	error = compare->options.no_findings ? NULL : compare_find(compare);
 	if (error)
 		return error;
 	compare->totals.instructions = compare->predictor.instructions;
@@ -515,8 +516,10 @@ struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
 		.processor = options->processor,
 		.core = options->core,
 		.redirect_stall = options->core.redirect_stall,
+		.memo = memo_create(COMPARE_MEMO_SLOTS),
+		.threads = compare_threads(options->threads),
 	};
-	error = compare_all(compare, symbols);
+	error = compare->predictor.memo ? compare_all(compare, symbols) : pesa_error_no_memory();
 	if (error) {
 		pesa_compare_free(compare);
 		return error;
@@ -529,11 +532,11 @@ void pesa_compare_free(struct pesa_compare *compare)
 {
 	if (!compare)
 		return;
-	compare_predictor_free(&compare->predictor);
 	compare_paths_free(&compare->paths);
 	compare_regions_free(&compare->regions);
 	compare_code_free(&compare->code);
 	pesa_mca_model_free(compare->model);
+	memo_free(compare->predictor.memo);
 	free(compare->predicted);
 	free(compare->variance);
 	for (unsigned int i = 0; compare->opcodes && i < compare->findings; i++)
@@ -589,6 +592,7 @@ struct pesa_compare_ordering pesa_compare_ordering(const struct pesa_compare *co
 		.cycles = kind->cycles,
 		.executions = kind->executions,
 		.modelled = kind->modelled,
-		.drains = kind->drains,
+		.drains = kind->wait == COMPARE_WAIT_ALL,
+		.memory = kind->wait == COMPARE_WAIT_MEMORY,
 	};
 }

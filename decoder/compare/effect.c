@@ -36,6 +36,18 @@ bool compare_touches_node(const struct pesa_mca_model *model,
 	return only && compare_touches(model, candidate, node->class);
 }
 
+bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
+			const struct compare_candidate *other)
+{
+	const struct pesa_mca_model *model = search->original;
+
+	for (unsigned int i = 0; i < model->class_count; i++)
+		if (search->class_used[i] && compare_touches(model, one, (int)i) &&
+		    compare_touches(model, other, (int)i))
+			return true;
+	return false;
+}
+
 /* Whether the path contains an instruction that the change affects. */
 static bool is_affected(const struct compare_search *search, const struct compare_path *path,
 			const struct compare_candidate *candidate)
@@ -120,17 +132,11 @@ static struct pesa_error *run_affected(struct compare_search *search,
 				       const struct pesa_mca_model *model)
 {
 	struct pesa_compare *compare = search->compare;
-	struct pesa_error *error = NULL;
 
-	for (size_t i = 0; i < compare->paths.count && !error; i++) {
-		const struct compare_path *path = &compare->paths.path[i];
-
-		search->affected[i] = is_affected(search, path, candidate);
-		if (search->affected[i])
-			error = compare_predict_path(&compare->predictor, model, path,
-						     search->trial + path->first, NULL);
-	}
-	return error;
+	for (size_t i = 0; i < compare->paths.count; i++)
+		search->affected[i] = is_affected(search, &compare->paths.path[i], candidate);
+	return compare_predict_paths(&compare->predictor, model, search->affected, search->trial,
+				     NULL);
 }
 
 struct pesa_error *compare_simulate(struct compare_search *search,
@@ -347,10 +353,25 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 	return compare_fit(&search->residuals, candidate) ? NULL : pesa_error_no_memory();
 }
 
+static struct pesa_error *simulate_and_remember(struct compare_search *search,
+						struct compare_candidate *candidate, int value,
+						const char *change)
+{
+	struct pesa_error *error = compare_simulate(search, candidate, value);
+
+	if (!error)
+		error = collect(search, candidate);
+	if (!error)
+		compare_tried_add(&search->tried, search->compare, change, candidate);
+	return error;
+}
+
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
 			       int value)
 {
+	char text[PESA_COMPARE_CHANGE_SIZE];
 	struct pesa_error *error;
+	bool known;
 
 	candidate->value = value;
 	candidate->generation = search->generation;
@@ -360,9 +381,10 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 		candidate->theta = candidate->error = candidate->gain = candidate->whole = 0;
 		return NULL;
 	}
-	error = compare_simulate(search, candidate, value);
-	if (!error)
-		error = collect(search, candidate);
+	compare_describe(search->compare->model, candidate, value, text, sizeof(text));
+	error = compare_tried_find(&search->tried, search->compare, text, candidate, &known);
+	if (!error && !known)
+		error = simulate_and_remember(search, candidate, value, text);
 	if (!error)
 		error = compare_fit_effect(search, candidate);
 	search->compare->totals.candidates++;

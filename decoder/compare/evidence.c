@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The evidence for each finding: which part of the differences, where it changes the prediction,
- * it explains.  A wrong entry of the model explains nearly all of what is wrong there, once the
- * other findings are in the model; a chance resemblance leaves much of it, or makes new ones.
+ * The evidence for each finding: which part of the differences it explains, among the instructions
+ * whose prediction it changes.  A wrong entry of the model explains nearly all of them, once the
+ * other findings are in the model.  A coincidental match leaves many differences, or causes new
+ * ones.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "decoder/compare/search.h"
 
-/* Least part of all that is left that a finding explains: beside large differences that the engine
- * makes, a small one is not told from chance. */
+/* Minimum share of the remaining differences that a finding must explain: next to large errors of
+ * the engine, a small difference cannot be distinguished from chance. */
 #define LEFT_SHARE 0.15
 
 /*
@@ -29,7 +30,7 @@ static const struct {
 	{0.1, 0.7, 4.2},
 };
 
-/* What of a difference is not noise. */
+/* The part of a difference beyond one standard deviation. */
 static double beyond(double value, double variance)
 {
 	double left = fabs(value) - sqrt(variance > 0 ? variance : 0);
@@ -83,7 +84,7 @@ static double explained(const double sums[2])
 	return sums[1] > 0 ? 1 - sums[0] / sums[1] : 0;
 }
 
-/* The differences of all basic blocks that the model with its findings leaves, cycles. */
+/* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
 static double all_that_is_left(const struct compare_search *search)
 {
 	double sum = 0;
@@ -111,8 +112,8 @@ static bool is_enough(const struct pesa_compare_finding *finding, const struct s
 	return false;
 }
 
-/* Weigh all findings; `weakest` explains least of those that explain too little, NULL: all explain
- * enough. */
+/* Determine the evidence for all findings.  `weakest`: the one that explains least, of those that
+ * explain too little; NULL: all explain enough. */
 static struct pesa_error *weigh_all(struct compare_search *search,
 				    struct compare_candidate **weakest, double *least)
 {

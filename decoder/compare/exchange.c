@@ -11,18 +11,6 @@
 #define PASSES_MAX 2 /* over all findings, and over all exchanges */
 #define STARTS_MAX 2 /* selections tried without the same findings */
 
-bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
-			const struct compare_candidate *other)
-{
-	const struct pesa_mca_model *model = search->original;
-
-	for (unsigned int i = 0; i < model->class_count; i++)
-		if (search->class_used[i] && compare_touches(model, one, (int)i) &&
-		    compare_touches(model, other, (int)i))
-			return true;
-	return false;
-}
-
 static void drop_finding(struct compare_search *search, unsigned int finding)
 {
 	struct pesa_compare *compare = search->compare;
@@ -164,19 +152,19 @@ static struct pesa_error *eliminate_each(struct compare_search *search)
 static double score(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
-	double surprises = 0;
+	double penalties = 0;
 
 	for (unsigned int i = 0; i < search->candidates; i++)
 		if (search->candidate[i].finding != COMPARE_NONE)
-			surprises += compare_surprise(search, &search->candidate[i],
-						      search->candidate[i].model_value);
+			penalties += compare_size_penalty(search, &search->candidate[i],
+							  search->candidate[i].model_value);
 	compare_make_residuals(search);
 	return compare_likelihood(&search->residuals, compare->code.count, compare->regions.groups,
 				  search->misfit) -
-	       compare->findings * search->deviations * search->deviations - surprises;
+	       compare->findings * search->deviations * search->deviations - penalties;
 }
 
-/* The findings that change the same instructions as a candidate, as a bit mask. */
+/* Bit mask of the findings that change the same instructions as a candidate. */
 static uint32_t findings_beside(struct compare_search *search,
 				const struct compare_candidate *candidate)
 {
@@ -193,11 +181,11 @@ static bool is_not_selected(const struct compare_candidate *candidate)
 	return candidate->finding == COMPARE_NONE && !candidate->closed;
 }
 
-/* First candidate of another selection, on the model without some findings. */
+/* The first candidate of a new selection, on the model without some findings. */
 struct start {
 	struct compare_candidate *candidate;
 	int value;
-	double whole; /* `whole` of the candidate there; 0: not significant, or already tried */
+	double whole; /* `whole` of the candidate on that model; 0: not significant, or tried */
 };
 
 static struct pesa_error *value_of_start(struct compare_search *search, struct start *one)

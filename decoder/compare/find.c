@@ -9,6 +9,7 @@ static void search_free(struct compare_search *search)
 	for (unsigned int i = 0; i < search->candidates; i++)
 		free(search->candidate[i].effect);
 	free(search->candidate);
+	compare_tried_free(&search->tried);
 	pesa_mca_model_free(search->original);
 	free(search->residuals.node);
 	free(search->residuals.block);
@@ -27,7 +28,7 @@ static struct pesa_error *select_findings(struct compare_search *search)
 {
 	struct pesa_error *error;
 
-	/* One-sided, for the best of all candidates. */
+	/* A one-sided test, corrected for the number of candidates. */
 	if (search->candidates)
 		search->deviations = pesa_estimate_deviations(
 			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
@@ -39,15 +40,15 @@ static struct pesa_error *select_findings(struct compare_search *search)
 	return error;
 }
 
-/* Most wrong entries of a model are wrong for all their opcodes.  Where these do not explain the
- * measurement, or opcodes contradict a finding, those of single opcodes are searched as well. */
+/* Most wrong entries of a model are wrong for all their opcodes.  If such changes do not explain
+ * the measurement, or opcodes contradict a finding, changes of single opcodes are tried too. */
 static struct pesa_error *find_all(struct compare_search *search)
 {
 	struct pesa_error *error = select_findings(search);
 	bool narrowed = false, single = false;
 
 	if (!error)
-		single = compare_leaves_regions(search);
+		single = compare_has_unexplained_regions(search);
 	if (single) {
 		error = compare_list_opcodes(search);
 		if (!error)

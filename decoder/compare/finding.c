@@ -130,15 +130,16 @@ void compare_add_tie(struct compare_search *search, struct pesa_compare_finding 
 
 /* ---- Numbers that depend on the data --------------------------------------------------------- */
 
-#define VARIES_LEAST	  8   /* cycles in the model: those of dividers, roots */
+#define VARIES_LEAST	  8   /* minimum latency in the model, cycles: dividers, square roots */
 #define VARIES_SHARE	  0.2 /* of the median: difference of instructions */
 #define VARIES_DEVIATIONS 4.0 /* of sampling */
 #define VARIES_FRACTION \
-	0.1 /* cycles that a mean of whole numbers is off one, in an exact profile */
+	0.1 /* distance of a mean from the nearest integer, cycles; exact profiles only */
 
-/* What one instruction of the class shows. */
+/* The mean core time of one instruction of the class. */
 struct shown {
-	double number, executions;
+	double number; /* cycles per execution */
+	double executions;
 };
 
 static int by_number(const void *left, const void *right)
@@ -163,9 +164,9 @@ static double quantile(const struct shown *shown, size_t count, double part)
 }
 
 /*
- * On an in-order core a long instruction is the oldest one for as long as it takes, so its core time
- * shows its number.  Executions differ where instructions of
- * one class do; and where the mean of one is no whole number.
+ * On an in-order core a long instruction is the oldest one for as long as it executes, so its core
+ * time is its latency.  Executions differ if instructions of the class do, or if a mean is not an
+ * integer.
  */
 static void find_spread(const struct compare_search *search,
 			const struct compare_candidate *candidate,

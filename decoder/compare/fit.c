@@ -209,11 +209,9 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 	return predicted > 0 ? shown / predicted : 0;
 }
 
-/*
- * Part of the effect that is present in the instructions which the effect makes slower.
+/* Part of the effect that is present in the instructions which the effect makes slower.
  * Instructions that become faster, because they wait in the meantime, would do so for any earlier
- * stall.  Of a number that becomes smaller it is those that it makes faster.
- */
+ * stall. If a number becomes smaller: in the instructions which the effect makes faster. */
 static double direct_ratio(const struct compare_residuals *residuals,
 			   const struct compare_candidate *candidate)
 {

@@ -23,12 +23,12 @@ struct compare_candidate {
 	enum pesa_compare_change kind;
 	unsigned int class; /* of the model: the first that it changes; unused for units */
 	bool several;	    /* it changes several SchedWrites */
-	bool narrow; /* it changes the classes of one SchedWrite, not all of a line `class` */
-	/* Opcodes (pesa/riscv.h) that are changed alone; none: all of the entry. */
+	bool narrow;	    /* it changes one SchedWrite, not a whole line `class` */
+	/* The opcodes (pesa/riscv.h) that it changes; none listed: all opcodes of the entry. */
 	uint16_t only[COMPARE_OPCODES_MAX];
 	unsigned int opcodes;  /* how many there are */
 	unsigned int resource; /* for cycles and units */
-	/* For a latency, when it becomes smaller: the resource that is occupied for as long; -1: none */
+	/* For a smaller latency: the resource that is occupied for as many cycles; -1: none */
 	int unpipelined;
 	int model_value;			 /* including the findings so far */
 	int base_value;				 /* without findings */
@@ -39,8 +39,8 @@ struct compare_candidate {
 	unsigned int examples;
 	uint32_t effects;
 	double theta, error; /* part of the effect that was measured, and its standard error */
-	double ratio;	     /* differences to effect, each summed with the sign of the effect */
-	double direct;	     /* likewise, for the instructions that it makes slower */
+	double ratio;	     /* differences / effect, each summed with the sign of the effect */
+	double direct;	     /* the same for the instructions that it makes slower */
 	double gain;	     /* weighted squares explained by the part theta of the effect */
 	double whole;	     /* weighted squares explained by the whole effect */
 	/* The same, if the effect were predicted without error and the misfit were that of the
@@ -48,10 +48,11 @@ struct compare_candidate {
 	double exact;
 	double misfit; /* relative misfit of regions, after the measured part is subtracted */
 	unsigned int generation; /* generation of the model from which the effect was determined */
-	bool closed;		 /* no further change is possible */
-	bool refused, settled;	 /* in this round */
-	double moved;		 /* change of the program's cycles */
-	double shifted;		 /* sum of the absolute changes of all instructions */
+	bool closed;	/* not tried again: its only step is taken, or a finding excludes it */
+	bool refused;	/* in this round: not selected, because closed or not significant */
+	bool settled;	/* in this round: its value is chosen */
+	double moved;	/* change of the program's cycles */
+	double shifted; /* sum of the absolute changes of all instructions */
 };
 
 /* Residual of an instruction. */
@@ -77,7 +78,7 @@ struct compare_residuals {
 	double misfit; /* of regions, relative, on the present model */
 };
 
-/* Whether the change is one to fewer cycles. */
+/* Whether the change is to fewer cycles. */
 static inline bool compare_makes_faster(const struct compare_candidate *candidate)
 {
 	return candidate->kind != PESA_COMPARE_UNITS && candidate->kind != PESA_COMPARE_ADVANCE &&

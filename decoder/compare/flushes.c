@@ -7,7 +7,7 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-#define FEW_CYCLES 0.0005 /* share of all cycles below which a row says nothing */
+#define FEW_CYCLES 0.0005 /* minimum share of all cycles for a row */
 
 static const enum pesa_compare_redirect_kind kind_of[] = {
 	[PESA_FLOW_NEXT] = PESA_COMPARE_REDIRECT_OTHER,
@@ -83,11 +83,13 @@ static void add(struct pesa_compare *compare, const struct transfers *transfers)
 	}
 }
 
-#define ALL_TAKEN 0.9 /* of the taken ones: so many mispredictions are those */
+#define ALL_TAKEN \
+	0.9 /* mispredictions / taken transfers, or its inverse: assume they are the same */
 
 /*
- * Mispredictions of a node, not taken and taken.  Samples tell the direction.  An exact profile does
- * not: where there are as many as taken transfers it is those, as on a core that does not predict.
+ * Mispredictions of a node, not taken and taken.  Samples record the direction; an exact profile
+ * does not.  If it has as many mispredictions as taken transfers, assume that these were
+ * mispredicted, as on a core that does not predict.
  */
 static void count_missed(const struct pesa_compare *compare, const struct compare_node *node,
 			 double taken, double missed[2])

@@ -12,12 +12,12 @@
 #define ROUNDS_MAX   24	   /* findings, and improved values of findings */
 #define TRIALS_MAX   16	   /* values tried for one candidate */
 #define SHARE_LEAST  0.004 /* minimum effect, relative to the core time */
-#define SURPRISE     4.0   /* twice the log-likelihood that doubling a number has to explain */
-#define WIDER	     0.5   /* in doublings: a change of several SchedWrites, or of an opcode */
+#define SIZE_PENALTY 4.0   /* twice the log-likelihood, for each doubling of a number */
+#define WIDER	     0.5   /* in doublings, for several SchedWrites or single opcodes */
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
-#define CHOICE_GAIN  0.3   /* likewise, of a first step, for trying the whole value */
+#define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
 #define CHOICES_MAX  5
-#define DIRECT_LEAST 0.25 /* minimum part shown by the instructions made slower */
+#define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
  * saturated. */
@@ -57,7 +57,7 @@ static int least_value(const struct compare_search *search,
 	return least;
 }
 
-/* Whether smaller numbers than the model's are tried: their effects are exact in order only. */
+/* Whether numbers below the model's are tried: their effects are exact on in-order cores only. */
 static bool may_be_smaller(const struct compare_search *search,
 			   const struct compare_candidate *candidate)
 {
@@ -77,36 +77,27 @@ static bool is_visible(const struct compare_search *search,
 	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
 }
 
-static int latency_of(const struct pesa_mca_model *model, unsigned int class)
-{
-	int longest = 1;
-
-	for (unsigned int i = 0; i < model->classes[class].writes; i++)
-		if (model->writes[model->classes[class].write + i].latency > longest)
-			longest = model->writes[model->classes[class].write + i].latency;
-	return longest;
-}
-
 static double doublings(int value, int model)
 {
 	return fabs(log2((value > 1 ? value : 1) / (double)(model > 1 ? model : 1)));
 }
 
-double compare_surprise(const struct compare_search *search,
-			const struct compare_candidate *candidate, int value)
+double compare_size_penalty(const struct compare_search *search,
+			    const struct compare_candidate *candidate, int value)
 {
 	double sum = 1;
 
 	if (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES)
 		sum = doublings(value, candidate->base_value);
 	if (candidate->kind == PESA_COMPARE_CYCLES) {
-		int latency = latency_of(search->compare->model, candidate->class);
+		int longest = compare_latency_of(search->compare->model, candidate->class);
+		int latency = longest > 1 ? longest : 1;
 
 		sum += value > latency ? doublings(value, latency) : 0;
 	}
 	if (candidate->several || candidate->opcodes)
 		sum += WIDER;
-	return SURPRISE * sum;
+	return SIZE_PENALTY * sum;
 }
 
 /*
@@ -119,8 +110,9 @@ bool compare_is_significant(const struct compare_search *search,
 {
 	return is_visible(search, candidate) && candidate->theta > 0.5 &&
 	       candidate->direct > DIRECT_LEAST &&
-	       candidate->whole > search->deviations * search->deviations +
-					  compare_surprise(search, candidate, candidate->value) &&
+	       candidate->whole >
+		       search->deviations * search->deviations +
+			       compare_size_penalty(search, candidate, candidate->value) &&
 	       candidate->shifted >= SHARE_LEAST * search->core;
 }
 
@@ -185,10 +177,10 @@ static double value_gain(const struct compare_candidate *candidate)
 }
 
 /*
- * Find the value that explains most, with and without an error of the effect (with it, too large a
- * value costs too little; without it, errors of the engine decide): from the current value in steps that double
- * until the effect is too large, then between the neighbours of the best value.  The candidate
- * keeps it.
+ * Find the value that explains most: from the current value in steps that double until the effect
+ * is too large, then between the neighbours of the best value.  The candidate keeps it.  The gain
+ * is the sum of two, with and without an error of the effect: with it alone, too large a value
+ * would cost too little; without it alone, errors of the engine would decide.
  */
 static struct pesa_error *refine_value(struct compare_search *search,
 				       struct compare_candidate *candidate)
@@ -229,10 +221,8 @@ static struct pesa_error *refine_value(struct compare_search *search,
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
 }
 
-/*
- * A small step has an effect only on what is exposed already.  If it has none, a large step may:
- * most of a latency is hidden until it is long.
- */
+/* A small step of a latency has an effect only if the latency is exposed already. If it has none, a
+ * large step may: most of a latency is hidden until it is long. */
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate)
 {
@@ -255,6 +245,7 @@ static struct pesa_error *try_candidates(struct compare_search *search)
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 
+		compare_report_progress(search->compare, 0.2 + 0.8 * i / search->candidates);
 		candidate->refused = candidate->closed;
 		if (candidate->closed)
 			continue;
@@ -267,8 +258,8 @@ static struct pesa_error *try_candidates(struct compare_search *search)
 }
 
 /*
- * Determine again the effects that are from an earlier model: later findings hide some of them and
- * expose others.  Sets `any` if there were such effects.
+ * Determine again the effects that were determined on an earlier model: later findings hide some of
+ * them and expose others.  Sets `any` if there were such effects.
  */
 static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 {
@@ -287,8 +278,8 @@ static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 	return error;
 }
 
-/* Whether two changes are of a different width, of an opcode, a SchedWrite or a line `class`, or of the
- * same opcode. */
+/* Whether one change covers another: they differ in scope (opcode, SchedWrite, line `class`), or
+ * share an opcode. */
 static bool overlap(const struct compare_candidate *one, const struct compare_candidate *other)
 {
 	if (one->narrow != other->narrow || !one->opcodes != !other->opcodes)
@@ -300,7 +291,7 @@ static bool overlap(const struct compare_candidate *one, const struct compare_ca
 	return false;
 }
 
-/* Whether the same number of some of its instructions is a finding already. */
+/* Whether a finding already changes this number for some of its instructions. */
 static bool is_taken(const struct compare_search *search, const struct compare_candidate *candidate)
 {
 	for (unsigned int i = 0; i < search->candidates && search->compare->findings; i++) {
@@ -345,8 +336,8 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 			free(other->effect);
 			other->effect = NULL;
 		}
-		/* What holds issue moves the same instructions as a latency: beside another number of
-		 * its class it would make up for the last part of a step. */
+		/* An issue occupancy affects the same instructions as a latency: next to another
+		 * change of the class it would only absorb a rounding error. */
 		if (other != changed && other->kind == PESA_COMPARE_ISSUE &&
 		    other->finding == COMPARE_NONE && changed->kind != PESA_COMPARE_UNITS &&
 		    compare_is_related(search, other, changed))
@@ -408,16 +399,16 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 	return next;
 }
 
-/* What the whole effect explains, beyond what the size of the change costs. */
+/* What the whole effect explains, less the penalty for the size of the change. */
 static double net_gain(const struct compare_search *search,
 		       const struct compare_candidate *candidate)
 {
-	return candidate->whole - compare_surprise(search, candidate, candidate->value);
+	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
 }
 
 /*
- * The first ranking is by a single step of each candidate.  Among the best of them, the one whose
- * whole value explains most is chosen.
+ * The first ranking is by a single step of each candidate.  Choose the values of the best, and then
+ * the candidate whose value explains most.
  */
 static struct pesa_error *choose_candidate(struct compare_search *search,
 					   struct compare_candidate **best)

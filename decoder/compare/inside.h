@@ -3,18 +3,23 @@
  * Comparison of measured with predicted cycles: data shared by its parts.
  *
  * 	code.c       the hot code, decoded: nodes
- * 	order.c      instructions that order others
+ * 	order.c      fences and other ordering instructions
  * 	ordering.c   whether this core drains at them
  * 	path.c       paths through it, along the measured control flow
  * 	memory.c     store-to-load forwarding along a path
  * 	predict.c    executes the paths on the model
- * 	redirect.c   what an in-order core needs behind a mispredict, beside the engine
+ * 	alternatives.h  predictions in several ways, of which the nearest is taken
+ * 	misses.c     loads that miss, as measured
+ * 	waits.h      loads that wait for stores that the code does not name
+ * 	redirect.c   extra stall after a mispredict that the engine does not model (in-order)
  * 	region.c     loops and functions, and their differences
- * 	flushes.c    what redirects of the front end cost
+ * 	flushes.c    cycles that redirects of the front end cost
  * 	variance.c   variance of measured and predicted cycles due to sampling
- * 	misfit.c     deviation of a model without wrong entries
- * 	compare.c    instructions, regions and totals, in this order
- * 	search.h     which entries of the model explain the differences
+ * 	misfit.c     residual error of a correct model
+ * 	compare.c    runs the steps above; instructions, regions and totals
+ * 	search.h     infers which entries of the model are wrong
+ *
+ * The name of an array is singular, that of its number of elements plural: result, results.
  */
 #ifndef DECODER_COMPARE_INSIDE_H
 #define DECODER_COMPARE_INSIDE_H
@@ -25,15 +30,16 @@
 
 /* The opcodes of a finding, those with most executions first. */
 struct compare_opcodes {
-	struct pesa_compare_opcode *one;
+	struct pesa_compare_opcode *one; /* array */
 	unsigned int count;
 };
 
 struct pesa_compare {
 	const struct pesa_profile *profile;
-	const struct pesa_mca_model *base;
+	const struct pesa_mca_model *base; /* as given by the caller */
 	struct pesa_compare_options options;
-	struct pesa_mca_model *model; /* with the known settings of the core */
+	struct pesa_mca_model
+		*model; /* with the core's known parameters; later with the findings */
 	struct compare_code code;
 	struct compare_regions regions;
 	struct compare_kinds kinds;
@@ -49,23 +55,50 @@ struct pesa_compare {
 	struct pesa_compare_unexplained unexplained;
 	struct pesa_compare_redirect redirect[4 * PESA_COMPARE_REDIRECTS];
 	unsigned int redirects;
+	double progress;  /* share done, as last reported */
 	double *variance; /* by result: sampling variance of its difference */
-	struct pesa_compare_instruction *instruction; /* by region */
+	struct pesa_compare_instruction *instruction; /* of all results; see `first` of each */
 };
 
-/* Sampling variance of an instruction's measured core time minus that of its executions, each of
- * `predicted` cycles; cycles squared. */
+/* The longest latency of a class, cycles; -1: it has no results. */
+static inline int compare_latency_of(const struct pesa_mca_model *model, unsigned int class)
+{
+	const struct mca_class *costs = &model->classes[class];
+	int longest = -1;
+
+	for (unsigned int i = 0; i < costs->writes; i++)
+		if (model->writes[costs->write + i].latency > longest)
+			longest = model->writes[costs->write + i].latency;
+	return longest;
+}
+
+/* Report the share done to the caller; a share below the last one is not reported. */
+static inline void compare_report_progress(struct pesa_compare *compare, double share)
+{
+	if (!compare->options.progress || share < compare->progress)
+		return;
+	compare->progress = share;
+	compare->options.progress(compare->options.progress_context, share);
+}
+/* Sampling variance of an instruction's measured core time minus its predicted core time, which is
+ * `predicted` cycles for each execution; cycles squared. */
 double compare_sampling_variance(const struct pesa_compare *compare,
 				 const struct compare_node *node, double predicted);
 /* Estimate the predictor's redirect_stall from the profile, and add it to the predictions. */
 struct pesa_error *compare_learn_redirect_stall(struct pesa_compare *compare);
-/* Make the paths and their prediction, anew if there are some. */
+/* Build the paths and their predictions, or build them again. */
 struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 				       const struct compare_path_options *options);
-/* Predict, and choose which kinds of instructions that order others drain this core. */
+/* Determine which loads wait for stores that the code does not name (waits.h), and predict. */
+struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
+				       const struct compare_path_options *options);
+/* Determine which loads miss, how often, and how long it takes; predictions change with it. */
+struct pesa_error *compare_learn_misses(struct pesa_compare *compare,
+					const struct compare_path_options *options);
+/* Predict, and choose what waits at ordering instructions on this core (order.h). */
 struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 					   struct compare_path_options *options);
-/* Fill the table of redirects; mispredictions are estimated before. */
+/* Fill the table of redirects.  Requires the misprediction estimates. */
 void compare_sum_redirects(struct pesa_compare *compare);
 /* Infer findings.  Afterwards the prediction is that of the corrected model. */
 struct pesa_error *compare_find(struct pesa_compare *compare);

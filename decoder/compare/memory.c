@@ -16,10 +16,10 @@ static struct compare_value unknown(const struct compare_memory *memory, unsigne
 	return (struct compare_value){.symbol = mix(mix(1, memory->steps), reg) | 1};
 }
 
-void compare_memory_begin(struct compare_memory *memory, unsigned int in_flight)
+void compare_memory_begin(struct compare_memory *memory, unsigned int near)
 {
-	memory->in_flight = in_flight;
-	memory->cells = memory->steps = 0;
+	memory->near = near;
+	memory->cells = memory->steps = memory->newest = 0;
 	memory->reg[0] = (struct compare_value){0};
 	for (unsigned int i = 1; i < 32; i++)
 		memory->reg[i] = unknown(memory, i);
@@ -81,10 +81,9 @@ static struct compare_value sum_of(struct compare_value a, struct compare_value 
 				      .number = (int64_t)((uint64_t)a.number + (uint64_t)b.number)};
 }
 
-static struct compare_value result_of(const struct compare_memory *memory,
+static struct compare_value result_of(const struct compare_memory *memory, enum operation operation,
 				      const struct pesa_insn *insn, uint64_t address)
 {
-	enum operation operation = operation_of(pesa_opcode_get(insn->opcode));
 	struct compare_value sum = {0};
 	uint64_t hash = mix(3, insn->opcode);
 
@@ -199,14 +198,15 @@ static struct compare_forward forward_of(const struct compare_memory *memory,
 					 unsigned int size)
 {
 	struct compare_forward forward = {0};
+	bool waits;
 
 	if (!found->store)
 		return forward;
-	forward.partly = found->granule != found->store || !holds(found->store, address, size);
-	/* A store that left the pipeline before the newest one entered is in the cache. */
-	if (forward.partly && found->granule->writer - found->store->writer >= memory->in_flight)
-		return (struct compare_forward){0};
-	forward.distance = memory->steps - found->granule->writer;
+	forward.beside = memory->steps - found->granule->writer;
+	waits = found->granule != found->store &&
+		found->granule->writer - found->store->writer <= memory->near;
+	forward.partly = waits || !holds(found->store, address, size);
+	forward.distance = memory->steps - (waits ? found->granule : found->store)->writer;
 	return forward;
 }
 
@@ -228,35 +228,65 @@ static struct compare_value load(struct compare_memory *memory, struct compare_v
 		       : content;
 }
 
+/* What does not depend on the path: names and lists of registers take long to look at. */
+static const struct compare_known *know(struct compare_memory *memory, const struct pesa_insn *insn)
+{
+	uint64_t hash =
+		(insn->bits ^ (uint64_t)insn->opcode << 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	struct compare_known *known = &memory->known[hash % COMPARE_KNOWN];
+	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);
+	struct pesa_register_list used;
+
+	if (known->valid && known->bits == insn->bits && known->opcode == insn->opcode)
+		return known;
+	*known = (struct compare_known){
+		.valid = true,
+		.bits = insn->bits,
+		.opcode = insn->opcode,
+		.operation = (uint8_t)operation_of(opcode),
+		.size = (uint8_t)access_size(opcode),
+		.trap = pesa_insn_flow(insn) == PESA_FLOW_TRAP,
+	};
+	pesa_insn_registers(insn, &known->registers, &used);
+	return known;
+}
+
 struct compare_forward compare_memory_step(struct compare_memory *memory,
 					   const struct pesa_insn *insn, uint64_t address)
 {
 	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);
-	struct pesa_register_list defined, used;
+	const struct compare_known *known = know(memory, insn);
+	const struct pesa_register_list *defined = &known->registers;
 	struct compare_value place, result;
-	unsigned int size = access_size(opcode);
 	struct compare_forward forward = {0};
 
 	memory->steps++;
-	result = result_of(memory, insn, address);
-	if (size && address_of(memory, insn, &place)) {
-		if (opcode->properties & PESA_OPCODE_LOAD)
-			result = load(memory, place, size, &forward);
-		else
+	result = result_of(memory, known->operation, insn, address);
+	if (opcode->properties & (PESA_OPCODE_STORE | PESA_OPCODE_ATOMIC))
+		memory->newest = memory->steps;
+	if (known->size && address_of(memory, insn, &place)) {
+		if (opcode->properties & PESA_OPCODE_LOAD) {
+			result = load(memory, place, known->size, &forward);
+			forward.address = place;
+			forward.known = true;
+		} else {
 			*cell_at(memory, memory->cells++) = (struct compare_cell){
 				.address = place,
 				.content = operand_value(memory, &insn->operand[0]),
-				.size = size,
+				.size = known->size,
 				.writer = memory->steps,
 			};
+		}
 	}
-	pesa_insn_registers(insn, &defined, &used);
-	for (unsigned int i = 0; i < defined.count; i++)
-		if (defined.registers[i] && defined.registers[i] < 32)
-			memory->reg[defined.registers[i]] =
-				defined.count == 1 ? result : unknown(memory, defined.registers[i]);
+	for (unsigned int i = 0; i < defined->count; i++)
+		if (defined->registers[i] && defined->registers[i] < 32)
+			memory->reg[defined->registers[i]] =
+				defined->count == 1 ? result
+						    : unknown(memory, defined->registers[i]);
 	/* The kernel returns its result in a0. */
-	if (pesa_insn_flow(insn) == PESA_FLOW_TRAP)
+	if (known->trap)
 		memory->reg[10] = unknown(memory, 10);
+	if (opcode->properties & PESA_OPCODE_LOAD && memory->newest)
+		forward.newest = memory->steps - memory->newest;
 	return forward;
 }

@@ -66,7 +66,7 @@ double compare_misfit(struct compare_difference *difference, size_t count)
 	return high;
 }
 
-/* The number of regions of equal weight that would tell as much. */
+/* Effective number of equally weighted regions. */
 static double number_of(const struct compare_difference *difference, size_t count)
 {
 	double sum = 0, squares = 0;

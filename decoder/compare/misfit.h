@@ -20,8 +20,8 @@ struct compare_difference {
 /* Standard deviation of relative differences beyond sampling.  Sorts `difference`. */
 double compare_misfit(struct compare_difference *difference, size_t count);
 /*
- * The same of regions.  A program with few regions does not tell its misfit: two may agree by
- * chance.  So it borrows that of other programs, as if it had some more regions with it.
+ * The same for regions.  A few regions do not determine the misfit of a program: they may agree by
+ * chance.  So the typical misfit of other programs is added, as that of some more regions.
  */
 double compare_misfit_borrowed(struct compare_difference *difference, size_t count);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each opcode of a finding shows: see search.h.
+ * The number that each opcode of a finding shows: see search.h.
  *
- * An entry of the model is shared by opcodes, and a finding may come from the executions of one of
- * them alone.  So the effect of the finding is determined for each opcode, with the finding left to
- * all others, and fitted like that of a candidate.  The result is the number that this opcode shows
- * itself: that of the finding (moved), that of the model (contradicts), or any (hidden).
+ * Opcodes share an entry of the model, and a finding may be due to the executions of one opcode
+ * alone.  So the effect of the finding is determined for each opcode, while all others keep the
+ * finding, and is fitted like that of a candidate.  The result is the number that this opcode
+ * shows:  the finding's (moved), the model's (contradicts), or undetermined (hidden).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "decoder/compare/search.h"
 #include "decoder/mca/model/registers.h"
 
-#define CONTRADICTS 0.5 /* of the finding's effect: the least by which an opcode shows another */
+#define CONTRADICTS 0.5 /* minimum deviation from the finding, relative to its effect */
 
 static int more_often_first(const void *left, const void *right)
 {
@@ -64,7 +64,8 @@ static struct pesa_error *fit_opcode(struct compare_search *search,
 	result->evidence = PESA_COMPARE_HIDDEN;
 	if (error || !(one.error > 0) || !(one.shifted > 0))
 		return error;
-	/* The residuals are those beside the finding: where it applies, 0 is all of the effect. */
+	/* If the finding applies to this opcode, theta is relative to it: the residuals include
+	 * it. */
 	part = applies + one.theta;
 	if (fabs(part - 1) - search->deviations * one.error > CONTRADICTS)
 		result->evidence = PESA_COMPARE_CONTRADICTS;
@@ -82,7 +83,7 @@ static struct pesa_error *fit_opcode(struct compare_search *search,
 	return NULL;
 }
 
-/* The opcodes of an entry of the model, by their number. */
+/* Mark the opcodes of an entry of the model. */
 static void choose_opcodes(const struct compare_search *search, const bool *classes, bool *chosen)
 {
 	for (unsigned int id = 0; id < pesa_opcode_count(); id++) {
@@ -100,7 +101,7 @@ struct executed {
 	const struct mca_identity *identity; /* of the first of them */
 };
 
-/* Add up the executions of each opcode on paths; an opcode with other classes has other ones. */
+/* Add up the executions of each opcode on paths, in the classes that the candidate changes. */
 static void sum_executions(const struct compare_search *search,
 			   const struct compare_candidate *candidate, struct executed *executed)
 {
@@ -114,7 +115,7 @@ static void sum_executions(const struct compare_search *search,
 		    !compare_touches_node(search->original, candidate, node))
 			continue;
 		one->executions += search->executions[i];
-		/* Names of the model that the caller has: it lives longer. */
+		/* The names are those of the caller's model, which lives longer. */
 		if (!one->identity)
 			one->identity = &search->compare->base->identities[node->class];
 	}
@@ -161,7 +162,7 @@ static struct pesa_error *weigh(struct compare_search *search,
 	return error;
 }
 
-/* Determine what each opcode of a finding shows. */
+/* Determine the number that each opcode of a finding shows. */
 static struct pesa_error *weigh_finding(struct compare_search *search,
 					const struct compare_candidate *candidate,
 					struct compare_opcodes *opcodes)
@@ -210,8 +211,8 @@ static bool choose_moved(const struct compare_opcodes *opcodes, struct compare_c
 }
 
 /*
- * Replace a finding by the same of the opcodes that show it, with the value that explains most; or
- * keep it, if that is not significant.
+ * Replace a finding by the same change, restricted to the opcodes that show it, with the value that
+ * explains most.  Keep the finding if that is not significant.
  */
 static struct pesa_error *narrow(struct compare_search *search, struct compare_candidate *candidate)
 {
@@ -221,7 +222,7 @@ static struct pesa_error *narrow(struct compare_search *search, struct compare_c
 
 	if (error)
 		return error;
-	/* Its ties explained the whole entry. */
+	/* Its ties explained it for all opcodes of the entry: do not list them again. */
 	for (unsigned int i = 0; i < search->candidates; i++)
 		search->candidate[i].refused = true;
 	candidate->model_value = candidate->base_value;

@@ -74,6 +74,8 @@ void compare_kinds_find(struct compare_code *code, const bool *supported,
 		if (kind->example == COMPARE_NONE ||
 		    cycles_of(node) > cycles_of(&code->node[kind->example]))
 			kind->example = i;
+		kind->memory = pesa_opcode_get(node->insn.opcode)->properties &
+			       (PESA_OPCODE_FENCE | PESA_OPCODE_ATOMIC);
 		kind->modelled = !supported || supported[i];
 		kind->cycles += cycles_of(node);
 		kind->executions += node->executions;

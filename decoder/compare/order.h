@@ -4,13 +4,13 @@
  * and those that the model does not have.
  *
  * A scheduling model does not say what younger instructions wait for there.  A core may drain: no
- * younger instruction executes before this one has retired.  Or it may not wait at all.  Which is
- * nearer to this core is chosen for each kind of them, by the measurement: the paths are predicted
- * in both ways.  Where a kind drains, a path ends at it, and another one begins behind it on an
- * empty machine.  The instruction itself has no prediction then.
+ * younger instruction executes before this one has retired.  It may order memory accesses only, as
+ * fences and atomics ask: arithmetic passes.  Or it may not wait at all.  Which is nearest to this
+ * core is chosen for each kind of them, by the measurement: the paths are predicted in all ways.
+ * Where a kind drains, a path ends at it, and another one begins behind it on an empty machine.  The
+ * instruction itself has no prediction then.
  *
- * What lies between the two ways is uncertain (compare_node.uncertain), for fences may let some
- * instructions pass and others not.
+ * The predictions differ, and the core may do something between them (compare_node.uncertain).
  */
 #ifndef DECODER_COMPARE_ORDER_H
 #define DECODER_COMPARE_ORDER_H
@@ -20,6 +20,14 @@
 #define COMPARE_KINDS_MAX 24
 #define COMPARE_NO_KIND	  UINT8_MAX
 
+/* What waits at an instruction that orders others. */
+enum compare_wait {
+	COMPARE_WAIT_NOTHING,
+	COMPARE_WAIT_MEMORY, /* younger loads and stores wait for older ones and for it */
+	COMPARE_WAIT_ALL,    /* the core drains */
+	COMPARE_WAITS,
+};
+
 /* A kind: all instructions of an opcode with the same ordering. */
 struct compare_kind {
 	uint32_t opcode;
@@ -28,7 +36,8 @@ struct compare_kind {
 	double cycles;	   /* of all of them, in any state */
 	double executions;
 	bool modelled; /* the model has a scheduling class for it */
-	bool drains;   /* as chosen */
+	bool memory;   /* a fence or an atomic instruction: it may order memory accesses only */
+	enum compare_wait wait; /* as chosen */
 };
 
 struct compare_kinds {

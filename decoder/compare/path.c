@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths along the measured control flow, see path.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/memory.h"
+#include "decoder/compare/waits.h"
 #include "decoder/compare/path.h"
 
-#define CALLS_MAX 64
+#define CALLS_MAX	 64
+#define WHOLE_DEVIATIONS 2.0 /* of a mean number of iterations, to the next whole number */
+#define RUN		 8   /* times that a direction is repeated, in runs */
+#define MISSED_MAX	 8
+#define MISSED_STEPS	 48   /* between loads that wait for the same line */
+#define LINE		 64   /* bytes */
+#define LONG_LOOP	 24.0 /* iterations */
+
+/* A load that missed. */
+struct missed {
+	struct compare_value address;
+	unsigned int step;
+};
 
 struct walker {
 	struct compare_code *code;
@@ -15,7 +28,10 @@ struct walker {
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
 	uint8_t lmul, sew;
+	enum compare_directions directions;
 	struct compare_memory memory;
+	struct missed missed[MISSED_MAX]; /* ring of the newest loads that missed */
+	unsigned int misses;		  /* how many there were on the path */
 };
 
 /* ---- Successors ------------------------------------------------------------------------------ */
@@ -29,9 +45,56 @@ static void push(struct walker *walker, uint32_t node)
 	walker->call[walker->depth++] = node;
 }
 
-/* Choose the direction of a branch: the one that is further behind its measured share. */
-static bool step_branch(struct compare_node *node, uint32_t *to, bool *taken)
+/* The fractional part of a multiple of the golden ratio: these are evenly distributed. */
+static double fraction(uint64_t number)
 {
+	return (double)(number * UINT64_C(0x9e3779b97f4a7c15) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* A number that is as good as random, and the same in each run. */
+static double scatter(uint64_t number)
+{
+	number *= UINT64_C(0x9e3779b97f4a7c15);
+	number = (number ^ number >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return fraction(number ^ number >> 32);
+}
+
+/*
+ * Whether a loop has the same number of iterations each time it is entered, as far as can be told:
+ * sampling leaves room for one whole number.  Of long loops it does not matter.
+ */
+static bool is_constant(const struct pesa_instruction *measured, double share)
+{
+	double exits = (double)(measured->transfers_known - measured->transfers_taken);
+	double mean = exits > 0 ? (double)measured->transfers_known / exits : LONG_LOOP;
+	double error = exits > 0 ? WHOLE_DEVIATIONS * mean * sqrt(share / exits) : 0;
+
+	return mean >= LONG_LOOP || (error < 0.25 && fabs(mean - nearbyint(mean)) <= error);
+}
+
+/* A number from 0 to 1 for this visit of a node, for directions that are not chosen evenly. */
+static double draw(const struct walker *walker, uint32_t from)
+{
+	uint64_t visit = walker->code->node[from].visits;
+
+	return scatter((uint64_t)from << 32 ^
+		       (walker->directions == COMPARE_IN_RUNS ? visit / RUN : visit));
+}
+
+/* Loops with a constant number of iterations are always evened out. */
+static bool is_even(const struct walker *walker, uint32_t from,
+		    const struct pesa_instruction *measured, double share)
+{
+	uint32_t target = walker->code->node[from].target;
+
+	return walker->directions == COMPARE_EVENLY || target == COMPARE_NONE ||
+	       (target <= from && is_constant(measured, share));
+}
+
+/* Choose the direction of a branch: evenly, the one that is further behind its measured share. */
+static bool step_branch(struct walker *walker, uint32_t from, uint32_t *to, bool *taken)
+{
+	struct compare_node *node = &walker->code->node[from];
 	const struct pesa_instruction *measured = node->measured;
 	double share;
 
@@ -39,19 +102,62 @@ static bool step_branch(struct compare_node *node, uint32_t *to, bool *taken)
 		return false;
 	share = (double)measured->transfers_taken / (double)measured->transfers_known;
 	node->visits++;
-	*taken = share * (double)node->visits - (double)node->taken >= 0.5;
+	if (is_even(walker, from, measured, share))
+		*taken = share * (double)node->visits - (double)node->taken >= 0.5;
+	else
+		*taken = draw(walker, from) < share;
 	node->taken += *taken;
 	*to = *taken ? node->target : node->next;
 	return *to != COMPARE_NONE;
 }
 
-/* An indirect transfer: choose the edge that is furthest behind its share. */
+static double count_edges(const struct pesa_instruction *measured)
+{
+	double total = 0;
+
+	for (unsigned int i = 0; i < measured->edges; i++)
+		total += (double)measured->edge[i].count;
+	return total;
+}
+
+/* The edge that is furthest behind its share. */
+static unsigned int furthest_behind(const struct pesa_instruction *measured, double visits,
+				    const uint64_t *chosen)
+{
+	unsigned int best = 0;
+	double total = count_edges(measured), most = -1;
+
+	for (unsigned int i = 0; i < measured->edges; i++) {
+		double behind =
+			(double)measured->edge[i].count / total * visits - (double)chosen[i];
+
+		if (behind > most) {
+			most = behind;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* The edge to which a number from 0 to 1 belongs. */
+static unsigned int edge_at(const struct pesa_instruction *measured, double number)
+{
+	double total = count_edges(measured), sum = 0;
+
+	for (unsigned int i = 0; i < measured->edges; i++) {
+		sum += (double)measured->edge[i].count;
+		if (number * total < sum)
+			return i;
+	}
+	return measured->edges - 1;
+}
+
+/* Choose the edge of an indirect transfer. */
 static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool *memory)
 {
 	struct compare_node *node = &walker->code->node[from];
 	const struct pesa_instruction *measured = node->measured;
-	unsigned int best = 0;
-	double total = 0, most = -1;
+	unsigned int best;
 	uint64_t *chosen;
 
 	*memory = true;
@@ -64,18 +170,10 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 		*memory = false;
 		return false;
 	}
-	for (unsigned int i = 0; i < measured->edges; i++)
-		total += (double)measured->edge[i].count;
 	node->visits++;
-	for (unsigned int i = 0; i < measured->edges; i++) {
-		double behind = (double)measured->edge[i].count / total * (double)node->visits -
-				(double)chosen[i];
-
-		if (behind > most) {
-			most = behind;
-			best = i;
-		}
-	}
+	best = walker->directions == COMPARE_EVENLY
+		       ? furthest_behind(measured, (double)node->visits, chosen)
+		       : edge_at(measured, draw(walker, from));
 	chosen[best]++;
 	*to = compare_code_find(walker->code, measured->edge[best].target_dso,
 				measured->edge[best].target);
@@ -97,7 +195,7 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 		*to = node->next;
 		return *to != COMPARE_NONE;
 	case PESA_FLOW_BRANCH:
-		return step_branch(node, to, taken);
+		return step_branch(walker, from, to, taken);
 	case PESA_FLOW_JUMP:
 	case PESA_FLOW_CALL:
 		*to = node->target;
@@ -204,9 +302,48 @@ static bool end_path(struct compare_paths *paths, struct compare_path *made)
 	return keep(paths, made);
 }
 
-static bool drains(const struct compare_path_options *options, const struct compare_node *node)
+static enum compare_wait wait_of(const struct compare_path_options *options,
+				 const struct compare_node *node)
 {
-	return node->kind != COMPARE_NO_KIND && options->kinds->kind[node->kind].drains;
+	return node->kind == COMPARE_NO_KIND ? COMPARE_WAIT_NOTHING
+					     : options->kinds->kind[node->kind].wait;
+}
+
+/* A load from a line that has just been missed waits for the same line. */
+static unsigned int missed_by(const struct walker *walker, const struct compare_value *address,
+			      unsigned int step)
+{
+	unsigned int count = walker->misses < MISSED_MAX ? walker->misses : MISSED_MAX;
+
+	for (unsigned int i = 1; i <= count; i++) {
+		const struct missed *one = &walker->missed[(walker->misses - i) % MISSED_MAX];
+
+		if (one->address.symbol == address->symbol && step - one->step <= MISSED_STEPS &&
+		    llabs(one->address.number - address->number) < LINE)
+			return step - one->step;
+	}
+	return 0;
+}
+
+/* Whether the next load of the node misses, as often as measured. */
+static void set_missed(struct walker *walker, struct compare_node *node, struct compare_step *step,
+		       const struct compare_forward *forward, unsigned int number)
+{
+	node->misses_due += node->misses;
+	if (node->misses_due >= 1) {
+		step->flags |= COMPARE_PATH_MISSED;
+		node->misses_due -= 1;
+	}
+	if (!forward->known || forward->distance)
+		return;
+	if (step->flags & COMPARE_PATH_MISSED) {
+		walker->missed[walker->misses++ % MISSED_MAX] =
+			(struct missed){.address = forward->address, .step = number};
+		return;
+	}
+	step->missed_by = (uint8_t)missed_by(walker, &forward->address, number);
+	if (step->missed_by)
+		step->flags |= COMPARE_PATH_MISSED;
 }
 
 static bool walk_from(struct walker *walker, const struct compare_path_options *options,
@@ -220,7 +357,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	walker->depth = 0;
 	walker->lmul = PESA_MCA_LMUL_NONE;
 	walker->sew = 0;
-	compare_memory_begin(&walker->memory, options->in_flight);
+	walker->misses = 0;
+	compare_memory_begin(&walker->memory, options->near);
 	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
@@ -233,7 +371,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		step = add_step(paths);
 		if (!step)
 			return false;
-		forwarded = compare_memory_step(&walker->memory, &node->insn, node->address);
+		forwarded = compare_waits_for(
+			node, compare_memory_step(&walker->memory, &node->insn, node->address));
 		*step = (struct compare_step){
 			.node = at,
 			.lmul = walker->lmul,
@@ -252,12 +391,15 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 			step->flags |= COMPARE_PATH_MISPREDICTED;
 			node->mispredicts_due[taken] -= 1;
 		}
+		set_missed(walker, node, step, &forwarded, made.count);
 		if (on && taken)
 			step->flags |= COMPARE_PATH_TAKEN;
+		if (wait_of(options, node) == COMPARE_WAIT_MEMORY)
+			step->flags |= COMPARE_PATH_BARRIER;
 		if (!on)
 			break;
 		at = to;
-		if (!drains(options, node))
+		if (wait_of(options, node) != COMPARE_WAIT_ALL)
 			continue;
 		/* The last step orders: it is not of the path. */
 		made.count--;
@@ -265,6 +407,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		if (!end_path(paths, &made))
 			return false;
 		made = (struct compare_path){.first = paths->steps, .weight = 1};
+		walker->misses = 0;
 	}
 	return end_path(paths, &made);
 }
@@ -333,19 +476,18 @@ static uint32_t start_for(const struct before *before, uint32_t node, unsigned i
 }
 
 /*
- * Branches start with different fractions of a mispredict due, so that among many branches with few
- * mispredicts the right number is mispredicted.  The fractions are those of multiples of the golden
- * ratio, which are evenly distributed.
+ * Branches and loads start with different fractions of a mispredict or miss due, so that among many
+ * branches with few mispredicts the right number is mispredicted.
  */
-static void spread_mispredicts(struct compare_code *code)
+static void spread_events(struct compare_code *code)
 {
-	for (uint32_t i = 0; i < code->count; i++)
-		for (unsigned int way = 0; way < 2; way++) {
-			uint64_t part = (2 * (uint64_t)i + way) * UINT64_C(0x9e3779b97f4a7c15);
+	for (uint32_t i = 0; i < code->count; i++) {
+		struct compare_node *node = &code->node[i];
 
-			code->node[i].mispredicts_due[way] =
-				(double)(part >> 11) / (double)(UINT64_C(1) << 53);
-		}
+		for (unsigned int way = 0; way < 2; way++)
+			node->mispredicts_due[way] = fraction(2 * (uint64_t)i + way);
+		node->misses_due = fraction(i);
+	}
 }
 
 struct pesa_error *compare_paths_make(struct compare_code *code,
@@ -366,7 +508,8 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	}
 	walker->code = code;
 	walker->paths = paths;
-	spread_mispredicts(code);
+	walker->directions = options->directions;
+	spread_events(code);
 	for (uint32_t i = 0; i < code->count; i++) {
 		code->node[i].visits = code->node[i].taken = 0;
 		if (code->node[i].decoded)

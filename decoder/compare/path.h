@@ -3,9 +3,9 @@
  * Paths through the hot code, along the measured control flow.
  *
  * A path starts at a basic block and continues as the program did.  At a branch, the successor is
- * chosen so that over all paths the choices are as close to the measured shares as integers allow.
- * A return goes back to the call on the path or, if the path has none, to measured targets of
- * returns.  Nothing is random.
+ * chosen so that over all paths the choices are close to the measured shares
+ * (enum compare_directions).  A return goes back to the call on the path or, if the path has none, to
+ * measured targets of returns.  Two runs make the same paths.
  *
  * A path ends at an instruction that orders others, if its kind drains (order.h); the next one begins
  * behind it, on an empty machine, which needs no warm-up.
@@ -22,6 +22,8 @@
 #define COMPARE_PATH_MISPREDICTED (1u << 0)
 #define COMPARE_PATH_TAKEN	  (1u << 1)
 #define COMPARE_PATH_PARTLY	  (1u << 2) /* partly forwarded, see memory.h */
+#define COMPARE_PATH_BARRIER	  (1u << 3) /* orders memory accesses, see order.h */
+#define COMPARE_PATH_MISSED	  (1u << 4) /* a load that misses */
 
 struct compare_step {
 	uint32_t node;
@@ -29,6 +31,8 @@ struct compare_step {
 	uint8_t lmul;  /* enum pesa_mca_lmul; PESA_MCA_LMUL_NONE if unknown */
 	uint8_t sew;
 	uint8_t forwarded; /* steps from the store that it reads from; 0: unknown */
+	uint8_t missed_by; /* of a load that misses: steps from the load that missed first on the
+			    * line; 0: itself */
 };
 
 struct compare_path {
@@ -45,11 +49,23 @@ struct compare_paths {
 	size_t steps, step_room;
 };
 
+/*
+ * In which order a branch or an indirect transfer takes its directions.  The profile has how often
+ * each was taken, not in which order.
+ */
+enum compare_directions {
+	COMPARE_EVENLY,	   /* as regularly as the shares allow */
+	COMPARE_AT_RANDOM, /* each time anew */
+	COMPARE_IN_RUNS,   /* the same one several times */
+	COMPARE_DIRECTIONS
+};
+
 struct compare_path_options {
 	unsigned int paths;  /* maximum, before equal paths are merged */
 	unsigned int length; /* counted steps of a path */
 	unsigned int warm;
-	unsigned int in_flight; /* maximum number of instructions in flight */
+	enum compare_directions directions;
+	unsigned int near; /* steps between stores, see compare_memory_begin() */
 	const struct compare_kinds *kinds;
 };
 

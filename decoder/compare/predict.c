@@ -1,11 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths executed on a model, see predict.h. */
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/compare/predict.h"
 #include "decoder/mca/model/block.h"
+#include "decoder/mca/model/numbers.h"
 #include "pesa/csr.h"
 #include "pesa/record.h"
+
+#define COSTS_KNOWN 512 /* a power of two */
+
+/* The digest of what an instruction costs on the model. */
+struct costs {
+	uint64_t of; /* 1 + opcode, LMUL and SEW; 0: none */
+	struct pesa_digest digest;
+};
+
+/* What the prediction of a step follows from. */
+struct known_step {
+	struct pesa_digest costs;
+	uint64_t step;
+	uint64_t late;
+};
+
+/* What is to be remembered of a path. */
+struct executed {
+	struct pesa_digest digest;
+	bool is_new; /* it was executed */
+};
+
+/* What one thread executes: paths from a list that all share. */
+struct worker {
+	const struct compare_predictor *predictor;
+	const struct pesa_mca_model *model;
+	const uint8_t *selected;
+	struct compare_predicted *predicted;
+	int32_t *classes;
+	atomic_size_t *next;			  /* the next path that nobody executes */
+	struct pesa_mca_instruction *instruction; /* of the current path */
+	unsigned int room;
+	struct executed *executed; /* by path */
+	struct pesa_digest model_digest;
+	struct costs costs[COSTS_KNOWN];
+	struct known_step *known; /* of the current path */
+	unsigned int known_room;
+	uint64_t instructions;
+	struct pesa_error *error;
+};
 
 /* Whether the step is in another fetch block than the previous step. */
 static bool begins_block(const struct compare_predictor *predictor, const struct compare_step *step)
@@ -16,9 +62,39 @@ static bool begins_block(const struct compare_predictor *predictor, const struct
 	return bytes && node[step[0].node].address / bytes != node[step[-1].node].address / bytes;
 }
 
-static struct pesa_error *bind(struct compare_predictor *predictor,
-			       const struct pesa_mca_model *model, const struct compare_path *path,
-			       struct pesa_mca_block **block)
+static unsigned int late_of(const struct compare_predictor *predictor,
+			    const struct compare_step *step)
+{
+	const struct compare_step *first = step - step->missed_by;
+
+	return (unsigned int)lround(predictor->code->node[first->node].late);
+}
+
+struct pesa_mca_instruction compare_path_instruction(const struct compare_predictor *predictor,
+						     const struct compare_path *path,
+						     unsigned int step)
+{
+	const struct compare_step *at = predictor->paths->step + path->first + step;
+
+	return (struct pesa_mca_instruction){
+		.insn = predictor->code->node[at->node].insn,
+		.lmul = at->lmul,
+		.sew = at->sew,
+		.latency = -1,
+		.taken = at->flags & COMPARE_PATH_TAKEN,
+		.mispredicted = at->flags & COMPARE_PATH_MISPREDICTED,
+		.forwarded_by = at->forwarded,
+		.forwarded_partly = at->flags & COMPARE_PATH_PARTLY,
+		.late = at->flags & COMPARE_PATH_MISSED ? late_of(predictor, at) : 0,
+		.barrier = at->flags & COMPARE_PATH_BARRIER,
+		.begins_block = step && begins_block(predictor, at),
+	};
+}
+
+struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
+				     const struct pesa_mca_model *model,
+				     const struct pesa_mca_instruction *instructions,
+				     unsigned int count, struct pesa_mca_block **block)
 {
 	const struct pesa_mca_block_options options = {
 		.processor = predictor->processor,
@@ -28,30 +104,26 @@ static struct pesa_error *bind(struct compare_predictor *predictor,
 		.forward_latency = predictor->core.forward_latency,
 		.drain_latency = predictor->core.drain_latency,
 	};
-	const struct compare_step *steps = predictor->paths->step + path->first;
 
-	if (path->count > predictor->room) {
-		void *larger = realloc(predictor->instruction,
-				       path->count * sizeof(*predictor->instruction));
+	return pesa_mca_block_create(model, instructions, count, &options, block);
+}
+
+static struct pesa_error *bind(struct worker *worker, const struct compare_path *path,
+			       struct pesa_mca_block **block)
+{
+	if (path->count > worker->room) {
+		void *larger =
+			realloc(worker->instruction, path->count * sizeof(*worker->instruction));
 
 		if (!larger)
 			return pesa_error_no_memory();
-		predictor->instruction = larger;
-		predictor->room = path->count;
+		worker->instruction = larger;
+		worker->room = path->count;
 	}
 	for (unsigned int i = 0; i < path->count; i++)
-		predictor->instruction[i] = (struct pesa_mca_instruction){
-			.insn = predictor->code->node[steps[i].node].insn,
-			.lmul = steps[i].lmul,
-			.sew = steps[i].sew,
-			.latency = -1,
-			.taken = steps[i].flags & COMPARE_PATH_TAKEN,
-			.mispredicted = steps[i].flags & COMPARE_PATH_MISPREDICTED,
-			.forwarded_by = steps[i].forwarded,
-			.forwarded_partly = steps[i].flags & COMPARE_PATH_PARTLY,
-			.begins_block = i && begins_block(predictor, &steps[i]),
-		};
-	return pesa_mca_block_create(model, predictor->instruction, path->count, &options, block);
+		worker->instruction[i] = compare_path_instruction(worker->predictor, path, i);
+	return compare_path_bind(worker->predictor, worker->model, worker->instruction, path->count,
+				 block);
 }
 
 static void read_stack(const struct pesa_mca_cycle_stack *stack, unsigned int index,
@@ -66,14 +138,15 @@ static void read_stack(const struct pesa_mca_cycle_stack *stack, unsigned int in
 
 		if (buckets[i].state == PESA_STATE_RETIRING)
 			predicted->retiring += cycles;
-		else if (buckets[i].state == PESA_STATE_STALLED && !buckets[i].cause)
-			predicted->stalled += cycles;
+		else if (buckets[i].state == PESA_STATE_STALLED)
+			*(buckets[i].cause ? &predicted->event : &predicted->stalled) += cycles;
 	}
 }
 
-static struct pesa_error *run(struct compare_predictor *predictor,
-			      const struct pesa_mca_block *block,
-			      struct pesa_mca_cycle_stack *stack)
+struct pesa_error *compare_path_run(const struct compare_predictor *predictor,
+				    const struct pesa_mca_block *block,
+				    const struct pesa_mca_listener *listeners, unsigned int count,
+				    bool pressure)
 {
 	const struct pesa_compare_core *core = &predictor->core;
 	const struct pesa_mca_stimuli given = {
@@ -86,18 +159,26 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 		.iterations = 1,
 		.every_iteration = true,
 		.free_order = true,
+		.pressure = pressure,
 		.dispatch_width = core->dispatch_width,
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,
+		.store_ports = core->store_ports,
+		.store_latency = core->store_latency,
 		.stimuli = &given,
 	};
-	const struct pesa_mca_listener listener = pesa_mca_cycle_stack_listener(stack);
-	struct pesa_error *error;
 	uint64_t cycles;
 
-	error = pesa_mca_run(block, &options, &listener, 1, &cycles);
-	predictor->instructions += pesa_mca_block_count(block);
-	return error;
+	return pesa_mca_run(block, &options, listeners, count, &cycles);
+}
+
+static struct pesa_error *run(struct worker *worker, const struct pesa_mca_block *block,
+			      struct pesa_mca_cycle_stack *stack)
+{
+	const struct pesa_mca_listener listener = pesa_mca_cycle_stack_listener(stack);
+
+	worker->instructions += pesa_mca_block_count(block);
+	return compare_path_run(worker->predictor, block, &listener, 1, false);
 }
 
 bool compare_is_flushed_before(const struct compare_predictor *predictor,
@@ -108,45 +189,221 @@ bool compare_is_flushed_before(const struct compare_predictor *predictor,
 	return step && steps[step - 1].flags & COMPARE_PATH_MISPREDICTED;
 }
 
-struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
-					const struct pesa_mca_model *model,
-					const struct compare_path *path,
-					struct compare_predicted *predicted, int32_t *classes)
+/* Execute a path.  The predictions are zero and the classes -1 before. */
+static struct pesa_error *execute_path(struct worker *worker, const struct compare_path *path,
+				       struct compare_predicted *predicted, int32_t *classes)
 {
-	bool in_order = !pesa_mca_model_is_out_of_order(model);
+	const struct compare_predictor *predictor = worker->predictor;
+	bool in_order = !pesa_mca_model_is_out_of_order(worker->model);
 	struct pesa_mca_cycle_stack *stack = NULL;
 	struct pesa_mca_block *block;
-	struct pesa_error *error = bind(predictor, model, path, &block);
+	struct pesa_error *error = bind(worker, path, &block);
 
 	if (error)
 		return error;
-	for (unsigned int i = 0; i < path->count; i++) {
-		predicted[i] = (struct compare_predicted){0};
-		if (classes)
-			classes[i] = -1;
-	}
 	if (!block->count) {
 		pesa_mca_block_free(block);
 		return NULL;
 	}
 	error = pesa_mca_cycle_stack_create(block, &stack);
 	if (!error)
-		error = run(predictor, block, stack);
+		error = run(worker, block, stack);
 	for (unsigned int i = 0; i < block->count && !error; i++) {
-		unsigned int source = block->lowered[i].source;
+		unsigned int source = block->lowered[i].source, class;
 
 		read_stack(stack, i, &predicted[source]);
 		if (in_order && compare_is_flushed_before(predictor, path, source))
 			predicted[source].stalled += (float)predictor->redirect_stall;
+		class = block->lowered[i].description->class;
 		if (classes)
-			classes[source] = block->lowered[i].description->class;
+			classes[source] = class == MCA_CLASS_UNSUPPORTED ? -1 : (int32_t) class;
 	}
 	pesa_mca_cycle_stack_free(stack);
 	pesa_mca_block_free(block);
 	return error;
 }
 
-void compare_predictor_free(struct compare_predictor *predictor)
+/* ---- Remembered predictions ------------------------------------------------------------------ */
+
+static const struct pesa_digest *costs_of(struct worker *worker, const struct compare_step *step)
 {
-	free(predictor->instruction);
+	const struct pesa_insn *insn = &worker->predictor->code->node[step->node].insn;
+	uint64_t of = 1 + ((uint64_t)insn->opcode << 16 | (uint64_t)step->lmul << 8 | step->sew);
+	struct costs *costs = &worker->costs[(of ^ of >> 16) % COSTS_KNOWN];
+
+	if (costs->of == of)
+		return &costs->digest;
+	*costs = (struct costs){.of = of};
+	mca_numbers_of_instruction(worker->model, insn, step->lmul, step->sew, &costs->digest);
+	if (worker->classes)
+		mca_numbers_of_class(worker->model, insn, step->lmul, step->sew, &costs->digest);
+	return &costs->digest;
+}
+
+/* The digest of all that the prediction of a path follows from, and that is not the same in the whole
+ * comparison. */
+static struct pesa_digest digest_of(struct worker *worker, const struct compare_path *path)
+{
+	const struct compare_step *steps = worker->predictor->paths->step + path->first;
+	struct pesa_digest digest = worker->model_digest;
+
+	for (unsigned int i = 0; i < path->count; i++) {
+		const struct compare_step *step = &steps[i];
+
+		worker->known[i] = (struct known_step){
+			.costs = *costs_of(worker, step),
+			.step = (uint64_t)step->node << 32 | (uint64_t)step->flags << 24 |
+				(uint64_t)step->lmul << 16 | (uint64_t)step->sew << 8 |
+				step->forwarded,
+			.late = step->flags & COMPARE_PATH_MISSED ? late_of(worker->predictor, step)
+								  : 0,
+		};
+	}
+	pesa_digest_bytes(&digest, worker->known, path->count * sizeof(*worker->known));
+	return digest;
+}
+
+static void begin_digests(struct worker *worker)
+{
+	double stall = worker->predictor->redirect_stall;
+
+	pesa_digest_bytes(&worker->model_digest, &stall, sizeof(stall));
+	pesa_digest_word(&worker->model_digest, worker->classes != NULL);
+	mca_numbers_of_model(worker->model, &worker->model_digest);
+}
+
+/* Under which the classes of a path are remembered; the digest of the path is that of its predictions. */
+static struct pesa_digest digest_of_classes(const struct pesa_digest *path)
+{
+	return (struct pesa_digest){{path->lane[1], path->lane[0]}};
+}
+
+static struct pesa_error *reserve_known(struct worker *worker, unsigned int count)
+{
+	struct known_step *larger;
+
+	if (count <= worker->known_room)
+		return NULL;
+	larger = realloc(worker->known, count * sizeof(*larger));
+	if (!larger)
+		return pesa_error_no_memory();
+	worker->known = larger;
+	worker->known_room = count;
+	return NULL;
+}
+
+/* What is remembered is the predictions of the steps, and their classes if these are wanted. */
+static struct pesa_error *predict_path(struct worker *worker, size_t index)
+{
+	const struct compare_path *path = &worker->predictor->paths->path[index];
+	struct compare_predicted *predicted = worker->predicted + path->first;
+	int32_t *classes = worker->classes ? worker->classes + path->first : NULL;
+	struct executed *executed = &worker->executed[index];
+	struct pesa_error *error = reserve_known(worker, path->count);
+	struct memo *memo = worker->predictor->memo;
+	struct pesa_digest of_classes;
+
+	if (error)
+		return error;
+	executed->digest = digest_of(worker, path);
+	of_classes = digest_of_classes(&executed->digest);
+	if (memo_find(memo, &executed->digest, predicted, path->count * sizeof(*predicted)) &&
+	    (!classes || memo_find(memo, &of_classes, classes, path->count * sizeof(*classes))))
+		return NULL;
+	executed->is_new = true;
+	memset(predicted, 0, path->count * sizeof(*predicted));
+	for (unsigned int i = 0; i < path->count && classes; i++)
+		classes[i] = -1;
+	return execute_path(worker, path, predicted, classes);
+}
+
+/* In the order of the paths, so that what is remembered does not depend on the threads. */
+static void remember(struct compare_predictor *predictor, const struct executed *executed,
+		     const struct compare_predicted *predicted, const int32_t *classes)
+{
+	for (size_t i = 0; i < predictor->paths->count; i++) {
+		const struct compare_path *path = &predictor->paths->path[i];
+		const struct pesa_digest *digest = &executed[i].digest;
+		const struct pesa_digest of_classes = digest_of_classes(digest);
+
+		if (!executed[i].is_new)
+			continue;
+		memo_add(predictor->memo, digest, predicted + path->first,
+			 path->count * sizeof(*predicted));
+		if (classes)
+			memo_add(predictor->memo, &of_classes, classes + path->first,
+				 path->count * sizeof(*classes));
+	}
+}
+
+static void *work(void *data)
+{
+	struct worker *worker = data;
+	const struct compare_paths *paths = worker->predictor->paths;
+
+	begin_digests(worker);
+	while (!worker->error) {
+		size_t at = atomic_fetch_add(worker->next, 1);
+
+		if (at >= paths->count)
+			break;
+		if (!worker->selected || worker->selected[at])
+			worker->error = predict_path(worker, at);
+	}
+	free(worker->instruction);
+	free(worker->known);
+	return NULL;
+}
+
+unsigned int compare_threads(unsigned int wanted)
+{
+	cpu_set_t allowed;
+
+	if (!wanted && !sched_getaffinity(0, sizeof(allowed), &allowed))
+		wanted = (unsigned int)CPU_COUNT(&allowed);
+	if (!wanted)
+		return 1;
+	return wanted < COMPARE_THREADS_MAX ? wanted : COMPARE_THREADS_MAX;
+}
+
+/* A thread that cannot be started is no error: the others do its work. */
+struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
+					 const struct pesa_mca_model *model,
+					 const uint8_t *selected,
+					 struct compare_predicted *predicted, int32_t *classes)
+{
+	struct worker workers[COMPARE_THREADS_MAX];
+	pthread_t threads[COMPARE_THREADS_MAX];
+	bool started[COMPARE_THREADS_MAX] = {false};
+	struct pesa_error *error = NULL;
+	struct executed *executed = calloc(predictor->paths->count + 1, sizeof(*executed));
+	atomic_size_t next = 0;
+
+	if (!executed)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < predictor->threads; i++) {
+		workers[i] = (struct worker){.predictor = predictor,
+					     .model = model,
+					     .selected = selected,
+					     .predicted = predicted,
+					     .classes = classes,
+					     .executed = executed,
+					     .next = &next};
+		if (i)
+			started[i] = !pthread_create(&threads[i], NULL, work, &workers[i]);
+	}
+	work(&workers[0]);
+	for (unsigned int i = 0; i < predictor->threads; i++) {
+		if (started[i])
+			pthread_join(threads[i], NULL);
+		predictor->instructions += workers[i].instructions;
+		if (!error)
+			error = workers[i].error;
+		else
+			pesa_error_free(workers[i].error);
+	}
+	if (!error)
+		remember(predictor, executed, predicted, classes);
+	free(executed);
+	return error;
 }

@@ -4,15 +4,22 @@
  *
  * Each step of a path gets the cycles of core time that the model's engine needs for it, split into
  * retiring and stalled cycles.
+ *
+ * A prediction follows from the instructions of the path and from the numbers that the model has for
+ * them, and most changes of paths and models leave most paths as they were: predictions are remembered.
  */
 #ifndef DECODER_COMPARE_PREDICT_H
 #define DECODER_COMPARE_PREDICT_H
 
+#include "decoder/base/memo.h"
 #include "decoder/compare/path.h"
 
-/* Core time of a step, cycles. */
+#define COMPARE_THREADS_MAX 16u
+#define COMPARE_MEMO_SLOTS  8192u /* for predictions of paths, of 11 KB at most */
+
+/* Core time of a step, and the stalls of a load that missed beside it; cycles. */
 struct compare_predicted {
-	float retiring, stalled;
+	float retiring, stalled, event;
 };
 
 struct compare_predictor {
@@ -23,20 +30,40 @@ struct compare_predictor {
 	/* In order: stall cycles of the first instruction after a mispredicted branch, in addition to
 	 * those of the engine. */
 	double redirect_stall;
-	uint64_t instructions;			  /* number executed so far */
-	struct pesa_mca_instruction *instruction; /* the instructions of the current path */
-	unsigned int room;
+	struct memo *memo;     /* predictions of paths */
+	unsigned int threads;  /* that execute paths, at least 1 */
+	uint64_t instructions; /* number executed so far */
 };
 
-/* Execute one path.  `predicted` has an element for each step of the path.  `classes` (may be NULL)
- * gets the scheduling class of each step, -1 if the model has none. */
-struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
-					const struct pesa_mca_model *model,
-					const struct compare_path *path,
-					struct compare_predicted *predicted, int32_t *classes);
+/* The threads of a predictor if the caller wants `wanted`; 0: one for each processor that the process
+ * may use; at most COMPARE_THREADS_MAX. */
+unsigned int compare_threads(unsigned int wanted);
+/*
+ * Execute paths: those with selected[path] != 0, or all if `selected` is NULL.  `predicted` has an
+ * element for each step of all paths.  `classes` (may be NULL) gets the scheduling class of each
+ * step, -1 if the model has none.  The result does not depend on the number of threads.
+ */
+struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
+					 const struct pesa_mca_model *model,
+					 const uint8_t *selected,
+					 struct compare_predicted *predicted, int32_t *classes);
+/* One step of a path as an instruction to bind, with what was measured: misses, mispredicts. */
+struct pesa_mca_instruction compare_path_instruction(const struct compare_predictor *predictor,
+						     const struct compare_path *path,
+						     unsigned int step);
+/* Bind the instructions of a path to a model, as for a prediction. */
+struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
+				     const struct pesa_mca_model *model,
+				     const struct pesa_mca_instruction *instructions,
+				     unsigned int count, struct pesa_mca_block **block);
+/* Execute such a block once, as for a prediction.  `pressure`: events of issue tell which units an
+ * instruction waited for. */
+struct pesa_error *compare_path_run(const struct compare_predictor *predictor,
+				    const struct pesa_mca_block *block,
+				    const struct pesa_mca_listener *listeners, unsigned int count,
+				    bool pressure);
 /* Whether the step before this one of the path was mispredicted. */
 bool compare_is_flushed_before(const struct compare_predictor *predictor,
 			       const struct compare_path *path, unsigned int step);
-void compare_predictor_free(struct compare_predictor *predictor);
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an in-order core needs behind a mispredicted branch beside the engine's cycles.
+ * Extra cycles of an in-order core after a mispredicted branch, beyond the engine's.
  *
- * The engine has the first instruction of the right path issue in the cycle in which it arrives, and
- * retire in the one in which it is complete.  A core may have stages between, which overlap with
- * those of older instructions elsewhere and stall this one alone.  How many cycles it stalls is in
- * the profile: what instructions that often come first behind a mispredict take longer than
- * predicted, for each time that they do.
+ * In the engine the first instruction of the right path issues in the cycle in which it arrives,
+ * and retires in the cycle in which it is complete.  A core may have stages in between.  For other
+ * instructions they overlap with those of older ones; this instruction they stall.  The profile
+ * shows for how many cycles: the excess over the prediction, per mispredict, of instructions that
+ * often follow one.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "decoder/compare/inside.h"
 
-#define SHARE_LEAST 0.25 /* of the executions of an instruction that come behind a mispredict */
+#define SHARE_LEAST 0.25 /* minimum share of an instruction's executions that follow a mispredict */
 #define STALL_MAX   16.0 /* cycles */
 
-/* What one instruction shows. */
+/* The excess of one instruction. */
 struct shown {
-	double stall;  /* cycles for each time */
-	double weight; /* times */
+	double stall;  /* cycles per mispredict */
+	double weight; /* mispredicts */
 };
 
 static int by_stall(const void *left, const void *right)
@@ -29,7 +29,7 @@ static int by_stall(const void *left, const void *right)
 	return a->stall < b->stall ? -1 : a->stall > b->stall;
 }
 
-/* Times that each node comes first behind a mispredict on the paths. */
+/* Count how often each node is the first one after a mispredict on the paths. */
 static void count_flushed(const struct pesa_compare *compare, double *flushed)
 {
 	for (size_t i = 0; i < compare->paths.count; i++) {
@@ -41,8 +41,8 @@ static void count_flushed(const struct pesa_compare *compare, double *flushed)
 	}
 }
 
-/* The weighted median: an instruction that the model is wrong about, or that waits for a result,
- * shows something else. */
+/* The weighted median, because some instructions have another excess: the model is wrong about
+ * them, or they wait for a result. */
 static double median(struct shown *shown, size_t count)
 {
 	double total = 0, sum = 0;

@@ -55,6 +55,7 @@ static struct pesa_error *find_loops(const struct compare_code *code, struct pes
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct compare_node *node = &code->node[i], *to;
 		const struct pesa_symbol *symbol;
+		struct pesa_error *error;
 
 		if ((node->flow != PESA_FLOW_BRANCH && node->flow != PESA_FLOW_JUMP) ||
 		    node->target == COMPARE_NONE || node->target > i || !node->measured ||
@@ -63,7 +64,9 @@ static struct pesa_error *find_loops(const struct compare_code *code, struct pes
 		to = &code->node[node->target];
 		if (node->address - to->address > LOOP_MAX)
 			continue;
-		symbol = pesa_symbols_find(symbols, node->dso, node->address);
+		error = pesa_symbols_find(symbols, node->dso, node->address, &symbol);
+		if (error)
+			return error;
 		if (symbol && to->address < symbol->start)
 			continue;
 		if (!add_loop(loops, node->target, i))
@@ -119,22 +122,23 @@ static bool assign_loops(struct compare_code *code, const struct loops *loops,
 }
 
 /* Code outside of loops, by function; without symbols the rest of a binary is one region. */
-static bool assign_functions(struct compare_code *code, struct pesa_symbols *symbols,
-			     struct compare_regions *regions)
+static struct pesa_error *assign_functions(struct compare_code *code, struct pesa_symbols *symbols,
+					   struct compare_regions *regions)
 {
 	const struct pesa_symbol *current = NULL;
 	uint32_t region = COMPARE_NONE, dso = COMPARE_NONE;
 
 	for (uint32_t i = 0; i < code->count; i++) {
 		struct compare_node *node = &code->node[i];
-		const struct pesa_symbol *symbol;
+		const struct pesa_symbol *symbol = current;
+		struct pesa_error *error = NULL;
 
 		if (node->region != COMPARE_NONE)
 			continue;
-		symbol = dso == node->dso && current &&
-					 node->address < current->start + current->size
-				 ? current
-				 : pesa_symbols_find(symbols, node->dso, node->address);
+		if (dso != node->dso || !current || node->address >= current->start + current->size)
+			error = pesa_symbols_find(symbols, node->dso, node->address, &symbol);
+		if (error)
+			return error;
 		if (region == COMPARE_NONE || dso != node->dso || symbol != current) {
 			region = regions->count;
 			dso = node->dso;
@@ -145,13 +149,13 @@ static bool assign_functions(struct compare_code *code, struct pesa_symbols *sym
 						.start = symbol ? symbol->start : node->address,
 						.head = i,
 					}))
-				return false;
+				return pesa_error_no_memory();
 		}
 		node->region = region;
 		regions->region[region].end =
 			node->address + (node->decoded ? node->insn.length : 2);
 	}
-	return true;
+	return NULL;
 }
 
 static void number_groups(struct compare_code *code, struct compare_regions *regions)
@@ -172,9 +176,10 @@ struct pesa_error *compare_regions_make(struct compare_code *code, struct pesa_s
 	struct loops loops = {0};
 	struct pesa_error *error = find_loops(code, symbols, &loops);
 
-	if (!error &&
-	    (!assign_loops(code, &loops, regions) || !assign_functions(code, symbols, regions)))
+	if (!error && !assign_loops(code, &loops, regions))
 		error = pesa_error_no_memory();
+	if (!error)
+		error = assign_functions(code, symbols, regions);
 	free(loops.loop);
 	if (!error)
 		number_groups(code, regions);

@@ -6,13 +6,14 @@
 
 #include "decoder/compare/search.h"
 
-#define SHIFT_LEAST	0.05
-#define EVENT_MISFIT	0.3  /* part of stalls with an event that may be core time */
-#define PHASE_MISFIT	0.15 /* cycles per execution: which instructions retire together */
-#define REGION_MISFIT	0.03 /* relative, of a region, by the engine */
-#define LEFT_DEVIATIONS 2.0  /* of sampling and of that misfit */
-#define LEFT_LEAST	0.01 /* of the core time: beyond these, in all regions */
-#define CLIP		3.0 /* deviations beyond which a value is clipped in the estimate of misfit */
+#define SHIFT_LEAST   0.05
+#define EVENT_MISFIT  0.3  /* part of stalls with an event that may be core time */
+#define PHASE_MISFIT  0.15 /* cycles per execution: which instructions retire together */
+#define REGION_MISFIT 0.03 /* relative misfit of a region, due to the engine */
+#define LEFT_DEVIATIONS \
+	2.0		/* standard deviations of sampling and misfit that explain a difference */
+#define LEFT_LEAST 0.01 /* share of the core time: differences of all regions beyond that */
+#define CLIP	   3.0	/* deviations beyond which a value is clipped in the estimate of misfit */
 
 bool compare_pool_executions(struct compare_search *search)
 {
@@ -55,7 +56,7 @@ static double uncertain_cycles(const struct compare_search *search, uint32_t ind
 	return search->compare->code.node[index].uncertain * search->executions[index];
 }
 
-/* Variance of an instruction's measured time, due to sampling and to its events; cycles^2. */
+/* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
 double compare_own_variance(const struct compare_search *search, uint32_t index)
 {
 	const struct compare_node *node = &search->compare->code.node[index];
@@ -65,9 +66,8 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 	       uncertain_cycles(search, index) * uncertain_cycles(search, index);
 }
 
-/* Measured and predicted sums of regions, with part of the change of each node applied. */
-/* Sum up the regions, with a part of search->change in the prediction, and each instruction's difference
- * clipped. */
+/* Sum up measured and predicted cycles of each region.  `part` of search->change is added to the
+ * predictions; the difference of each instruction is clipped to `clip` standard deviations. */
 static void sum_regions(struct compare_search *search, double part, double clip)
 {
 	const struct pesa_compare *compare = search->compare;
@@ -170,7 +170,7 @@ static void sum_blocks(struct compare_search *search)
 	}
 }
 
-/* Relative error in the position of time within a block, in units of the scale of sum_blocks(). */
+/* Estimate compare_search.shift, in units of the scale of sum_blocks(). */
 static double estimate_shift(struct compare_search *search)
 {
 	const struct compare_residuals *residuals = &search->residuals;
@@ -197,7 +197,7 @@ static double estimate_shift(struct compare_search *search)
 	return compare_misfit(search->difference, count);
 }
 
-bool compare_leaves_regions(struct compare_search *search)
+bool compare_has_unexplained_regions(struct compare_search *search)
 {
 	double left = 0;
 

@@ -3,13 +3,14 @@
  * The search for wrong entries of the model: forward selection with backward elimination and
  * exchange, under a penalised likelihood.
  *
- * Each number of a class or resource that the paths use gives a candidate (candidates.c): the model
- * with that number changed.  Its effect (effect.c) is the difference in predicted cycles with and
- * without the change.  The likelihood is that of the residuals after the effects of the findings
- * are subtracted (residual.c, fit.c).  Each finding costs a penalty, so that a chance resemblance
- * is not selected.
+ * An entry of the model is a latency, an occupancy, a read-advance or a number of units.  Each
+ * entry that the paths use is one candidate (candidates.c): the model with that entry changed.  Its
+ * effect (effect.c) is the difference in predicted cycles with and without the change.  A candidate
+ * that is selected becomes a finding: its change stays in the model.  The likelihood is that of the
+ * residuals after the effects of the findings are subtracted (residual.c, fit.c).  Each finding
+ * costs a penalty, so that a coincidental match is not selected.
  *
- * 	 candidates.c          all changes of one number
+ * 	 candidates.c          all changes of one entry
  * 	      |
  * 	 forward_selection.c   +-> residuals of the model with the findings so far
  * 	      |                |   effect of each candidate, first of a small step
@@ -21,9 +22,11 @@
  * 	      |                    exchange: findings that together imitate another one are
  * 	      |                    replaced by it, if that has the higher penalised likelihood
  * 	      |
- * 	 evidence.c                findings that leave most of the differences they touch go
+ * 	 evidence.c                findings that leave most of the differences they touch are
+ * 	      |                    removed
  * 	      |
- * 	 opcodes.c                 what each opcode of a finding shows; those that contradict it go
+ * 	 opcodes.c                 the number that each opcode of a finding shows; opcodes that
+ * 	      |                    contradict the finding are removed from it
  * 	      v
  * 	 findings                  state.c saves and restores the state of the search
  *
@@ -34,10 +37,12 @@
 
 #include "decoder/compare/fit.h"
 #include "decoder/compare/misfit.h"
+#include "decoder/compare/tried.h"
 
 struct compare_region_sum {
-	double predicted, measured, variance;
-	double uncertain; /* cycles by which ordering may change the prediction */
+	double predicted, measured; /* core time, cycles */
+	double variance;	    /* of `measured`, due to sampling; cycles^2 */
+	double uncertain;	    /* cycles by which ordering may change the prediction */
 };
 
 struct compare_search {
@@ -45,56 +50,63 @@ struct compare_search {
 	struct pesa_mca_model *original; /* without findings */
 	struct compare_residuals residuals;
 	double *executions; /* by node: executions of its basic block */
-	double *change;	    /* by node: scratch */
-	bool *touched;	    /* by basic block: scratch */
+	double *change;	    /* by node: work array, contents undefined between calls */
+	bool *touched;	    /* by basic block: likewise */
 	struct compare_candidate *candidate;
 	unsigned int candidates, room;
 	struct compare_predicted *trial; /* by step */
 	uint8_t *affected;		 /* by path: whether the current change affects it */
 	bool *class_used;		 /* by class: whether an instruction of a path has it */
 	struct compare_region_sum *sum;	 /* by region */
-	struct compare_difference *difference; /* scratch */
-	double misfit;			       /* misfit of regions */
-	double shift; /* relative error in the position of time within a block */
-	double core;
+	struct compare_difference *difference; /* work array, contents undefined between calls */
+	double misfit;			       /* of regions, relative */
+	/* How much of a block's time may be attributed to the wrong instruction in it, relative. */
+	double shift;
+	double core; /* core time of the program, cycles */
 	/* Candidate and value of search->trial: no model is simulated twice. */
 	const struct compare_candidate *simulated;
 	int simulated_value;
-	unsigned int generation; /* of the model: number of corrections */
-	double deviations;	 /* limit of significance, given the number of candidates */
+	struct compare_tried tried; /* effects that have been determined */
+	unsigned int generation;    /* of the model: increases with each change of it */
+	double deviations;	    /* required theta/error, corrected for multiple tests */
 };
 
-/* All changes of one number of a used class or resource. */
+/* Add a candidate for each entry of a used class or resource. */
 struct pesa_error *compare_list_candidates(struct compare_search *search);
-/* All changes of one number of a used opcode alone, where others share its SchedWrite. */
+/* Add a candidate for each entry of a used opcode alone, split off the SchedWrite that it shares
+ * with other opcodes. */
 struct pesa_error *compare_list_opcodes(struct compare_search *search);
 /* Whether regions differ from the prediction by more than sampling and the engine explain. */
-bool compare_leaves_regions(struct compare_search *search);
+bool compare_has_unexplained_regions(struct compare_search *search);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */
 bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int one,
 				unsigned int other);
 /* Whether a resource is the last unit of a class, or of a group, and so cannot be removed. */
 bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource);
-/* Pool the executions of the instructions of a basic block, which are equal by definition. */
+/* All instructions of a basic block execute equally often: average their estimated executions. */
 bool compare_pool_executions(struct compare_search *search);
 /* Compute the residuals of the present model, and its misfit. */
 void compare_make_residuals(struct compare_search *search);
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
 double compare_own_variance(const struct compare_search *search, uint32_t index);
-/* Misfit of regions with part of a candidate's effect applied. */
+/* Misfit of regions with `part` of the candidate's effect added to the prediction. */
 double compare_misfit_beside(struct compare_search *search,
 			     const struct compare_candidate *candidate, double part);
 
-/* Whether a change affects the instructions of a class; false for -1, no class.  `model` has all
+/* Whether a change affects the instructions of a class; class -1 (none): false.  `model` has all
  * units: removed units affect nothing. */
 bool compare_touches(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		     int class);
-/* The same of an instruction of the profile: of some opcodes alone, if the candidate has any. */
+/* The same for an instruction of the profile; if the candidate lists opcodes, only for those. */
 bool compare_touches_node(const struct pesa_mca_model *model,
 			  const struct compare_candidate *candidate,
 			  const struct compare_node *node);
-/* The text of a change, in the syntax of pesa_mca_model_change(); of several, separated by blanks. */
+/* Whether both change the same class, or a class that uses the same resource. */
+bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
+			const struct compare_candidate *other);
+/* The text of a change in the syntax of pesa_mca_model_change(); several are separated by
+ * blanks. */
 void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		      int value, char *text, size_t size);
 /* Execute all paths that a changed model affects; the resulting steps are in search->trial. */
@@ -103,14 +115,15 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 /* Apply the candidate's change to the model and all predictions. */
 struct pesa_error *compare_adopt(struct compare_search *search,
 				 const struct compare_candidate *candidate);
-/* Remove a finding, which is the candidate's, from the model and all predictions. */
+/* Remove the candidate's finding from the model and all predictions. */
 struct pesa_error *compare_remove_finding(struct compare_search *search,
 					  const struct compare_candidate *candidate);
-/* Determine the effect that a finding has on one opcode, which is the only one of the candidate: a
- * copy of the finding's.  `back`: the model has it there, so it is that of going back, negated. */
+/* Determine the effect of a finding on one opcode.  `candidate` is a copy of the finding's,
+ * restricted to that opcode.  `back`: the model contains the change for this opcode, so the effect
+ * of undoing it is computed and negated. */
 struct pesa_error *compare_try_opcode(struct compare_search *search,
 				      struct compare_candidate *candidate, bool back);
-/* Determine the effect of removing a finding, which is the candidate's. */
+/* Determine the effect of removing the candidate's finding. */
 struct pesa_error *compare_try_without(struct compare_search *search,
 				       struct compare_candidate *candidate);
 /* Fit the effect of a candidate to the residuals. */
@@ -132,15 +145,16 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate);
 /*
- * What a change has to explain because of its size: small changes are more likely than large ones,
- * and no class occupies a resource for longer than its latency as a rule.  Twice the logarithm of
- * a likelihood, as `whole`.
+ * Penalty for the size of a change: small changes are more likely than large ones, and a class
+ * rarely occupies a resource longer than its latency.  In the unit of `whole`: twice the logarithm
+ * of a likelihood.
  */
-double compare_surprise(const struct compare_search *search,
-			const struct compare_candidate *candidate, int value);
+double compare_size_penalty(const struct compare_search *search,
+			    const struct compare_candidate *candidate, int value);
 /*
- * A small step has an effect only on what is exposed already.  If it has none, a large step may:
- * most of a latency is hidden until it is long.
+ * Determine the effect of the first value to try.  A small step of a latency has an effect only if
+ * the latency is exposed already.  If it has none, a large step may: most of a latency is hidden
+ * until it is long.
  */
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate);
@@ -157,15 +171,15 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 void compare_value_changed(struct compare_search *search, struct compare_candidate *changed,
 			   int value);
 /*
- * Make the candidate that explains most a finding, if one is significant.  Refused candidates are
- * skipped.
+ * Make the candidate that explains most a finding, if one is significant.  Refused candidates
+ * (fit.h) are skipped.
  */
 struct pesa_error *compare_select_one(struct compare_search *search, bool *found);
 /* Select candidates one by one, until none is significant. */
 struct pesa_error *compare_select_forward(struct compare_search *search);
 
-/* Name the candidate that explains most of what is left, and why it is not a finding; nothing if one
- * is named already. */
+/* Report the rejected candidate that explains most of the remaining differences, and the reason why
+ * it is not a finding; does nothing if one is reported already. */
 void compare_name_nearest(struct compare_search *search);
 
 /* ---- Findings (finding.c) -------------------------------------------------------------------- */
@@ -178,10 +192,6 @@ struct pesa_error *compare_find_spread(struct compare_search *search);
 /* Add another candidate that explains about as much. */
 void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
 		     const struct compare_candidate *candidate);
-
-/* Whether both change the same class, or a class that uses the same resource. */
-bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
-			const struct compare_candidate *other);
 
 /* ---- Backward elimination and exchange (exchange.c) ------------------------------------------ */
 
@@ -198,9 +208,9 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search);
 
 /* ---- Opcodes (opcodes.c) --------------------------------------------------------------------- */
 
-/* Determine what each opcode of each finding shows.  A finding that some opcodes contradict becomes
- * one of those that show it; *narrowed: there were such findings, and their opcodes are to be weighed
- * again.  NULL: no finding is changed. */
+/* Determine the number that each opcode of each finding shows.  A finding that some opcodes
+ * contradict is restricted to the opcodes that show it; *narrowed: at least one was, so call again.
+ * `narrowed` NULL: no finding is changed. */
 struct pesa_error *compare_weigh_opcodes(struct compare_search *search, bool *narrowed);
 
 /* ---- State of the search (state.c) ----------------------------------------------------------- */

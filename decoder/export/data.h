@@ -17,13 +17,21 @@
 
 /* Thread and CPU of samples.  All fields are the key. */
 struct export_task {
-	uint32_t pid, tid, cpu;
+	uint32_t pid, tid, cpu;	  /* cpu: UINT32_MAX if it was not recorded */
 	uint32_t process, thread; /* names, in texts; DISTINCT_NONE: unknown */
+	uint32_t cgroup;	  /* path, in texts; DISTINCT_NONE: not recorded */
+};
+
+/* A control group.  The id is the key. */
+struct export_cgroup {
+	uint64_t id;
+	uint32_t path; /* in texts */
 };
 
 /* Samples that must be kept separate even if their records are equal.  All fields are the key. */
 struct export_group {
 	uint32_t task, chain; /* chain in chains; DISTINCT_NONE: no call chain */
+	uint64_t slice;	      /* as in struct export_row */
 };
 
 /* A place with all its callers.  All fields are the key. */
@@ -39,7 +47,9 @@ struct export_node {
 struct export_row {
 	uint32_t state; /* PESA_STATE_*, PESA_STATE_UNKNOWN, EXPORT_UNATTRIBUTED */
 	uint32_t cause, node, task;
+	uint64_t slice; /* ns, a time in the slice of the sample; 0: slices are not kept apart */
 	uint64_t weight, executions;
+	uint64_t retired_samples; /* in which it retired */
 };
 
 struct pesa_export {
@@ -47,9 +57,20 @@ struct pesa_export {
 	struct thread_names *names;
 	struct distinct_bytes texts, chains;
 	struct distinct_records tasks, groups, nodes, rows;
-	uint64_t first, last; /* ns, time of samples; 0: none */
-	uint32_t same_pid, same_tid, same_cpu,
-		same_task; /* of the last sample; DISTINCT_NONE: not looked up */
+	struct distinct_records cgroups; /* struct export_cgroup */
+	uint64_t first, last;		 /* ns, time of samples; 0: none */
+	unsigned int slice_shift; /* slices have 2^slice_shift ns; 0: they are not kept apart */
+	/* Of the last sample; same_task DISTINCT_NONE: not looked up. */
+	uint32_t same_pid, same_tid, same_cpu, same_task;
+	uint64_t same_cgroup;
 };
+
+/*
+ * Keep apart what was sampled in different slices of time, about EXPORT_SLICES of them: for a timeline.
+ * Before the first sample.  Slices become longer while a recording is read, so that earlier ones may
+ * be shorter: rows have a time in their slice.
+ */
+#define EXPORT_SLICES 64u
+void export_keep_slices(struct pesa_export *rows);
 
 #endif

@@ -13,14 +13,15 @@
 #include "decoder/base/terminal_text.h"
 
 /* Replace the frame separator in names; line separators are escaped. */
-static void print_frame(FILE *out, const char *name)
+static struct pesa_error *print_frame(FILE *out, const char *name)
 {
 	while (*name) {
 		size_t length = strcspn(name, ";");
 		char *part = strndup(name, length);
 
-		if (part)
-			terminal_text_print(out, part);
+		if (!part)
+			return pesa_error_no_memory();
+		terminal_text_print(out, part);
 		free(part);
 		name += length;
 		if (*name) {
@@ -28,6 +29,7 @@ static void print_frame(FILE *out, const char *name)
 			name++;
 		}
 	}
+	return NULL;
 }
 
 static struct pesa_error *print_stack(const struct export_writing *writing,
@@ -35,21 +37,22 @@ static struct pesa_error *print_stack(const struct export_writing *writing,
 				      uint64_t cycles)
 {
 	const struct distinct_bytes *texts = &writing->frames.texts;
+	struct pesa_error *error = NULL;
 	size_t length;
 	uint32_t *path = export_stack_path(stacks, number, &length);
 
 	if (!path)
 		return pesa_error_no_memory();
-	for (size_t i = 0; i < length; i++) {
+	for (size_t i = 0; i < length && !error; i++) {
 		const struct export_shown *shown = distinct_records_at(&stacks->shown, path[i]);
 
 		if (i)
 			fputc(';', writing->out);
-		print_frame(writing->out, distinct_text_at(texts, shown->name));
+		error = print_frame(writing->out, distinct_text_at(texts, shown->name));
 	}
 	fprintf(writing->out, " %" PRIu64 "\n", cycles);
 	free(path);
-	return NULL;
+	return error;
 }
 
 struct pesa_error *export_folded(struct export_writing *writing)

@@ -54,15 +54,18 @@ static struct pesa_error *add_frame(struct export_frames *frames, const char *na
 static struct pesa_error *add_frames(struct export_frames *frames, struct export_location *location)
 {
 	struct pesa_inline_frame inlined[INLINES_MAX];
-	const struct pesa_symbol *symbol =
-		pesa_symbols_find(frames->symbols, location->dso, location->address);
-	size_t count = pesa_symbols_inlines(frames->symbols, location->dso, location->address,
-					    inlined, INLINES_MAX);
+	const struct pesa_symbol *symbol;
 	unsigned int first_line = 0;
 	const char *name, *file;
 	struct pesa_error *error;
+	size_t count;
 
-	error = reserve(frames, INLINES_MAX);
+	error = pesa_symbols_find(frames->symbols, location->dso, location->address, &symbol);
+	if (!error)
+		error = pesa_symbols_inlines(frames->symbols, location->dso, location->address,
+					     inlined, INLINES_MAX, &count);
+	if (!error)
+		error = reserve(frames, INLINES_MAX);
 	if (error)
 		return error;
 	location->first = (uint32_t)frames->listed;
@@ -76,16 +79,20 @@ static struct pesa_error *add_frames(struct export_frames *frames, struct export
 	}
 	name = symbol ? symbol->name : count ? inlined[count - 1].function : NULL;
 	if (name) {
-		struct pesa_source source =
-			count ? inlined[count - 1].source
-			      : pesa_symbols_source(frames->symbols, location->dso,
-						    location->address);
+		struct pesa_source source, begin;
 
+		if (count)
+			source = inlined[count - 1].source;
+		else
+			error = pesa_symbols_source(frames->symbols, location->dso,
+						    location->address, &source);
+		if (!error && symbol)
+			error = pesa_symbols_source(frames->symbols, location->dso, symbol->start,
+						    &begin);
+		if (error)
+			return error;
 		file = source.file;
 		if (symbol) {
-			struct pesa_source begin =
-				pesa_symbols_source(frames->symbols, location->dso, symbol->start);
-
 			if (!file)
 				file = begin.file;
 			if (file && begin.file && !strcmp(file, begin.file))

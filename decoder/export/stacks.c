@@ -111,10 +111,15 @@ static void push_line(struct making *making, const struct export_location *locat
 static void push_instruction(struct making *making, const struct export_location *location)
 {
 	const struct export_frames *frames = &making->writing->frames;
-	const struct pesa_symbol *symbol =
-		pesa_symbols_find(frames->symbols, location->dso, location->address);
 	const struct pesa_dso *dso = pesa_profile_dso(frames->profile, location->dso);
+	const struct pesa_symbol *symbol;
 
+	if (making->error)
+		return;
+	making->error =
+		pesa_symbols_find(frames->symbols, location->dso, location->address, &symbol);
+	if (making->error)
+		return;
 	if (symbol)
 		push_format(making, 0, 0, "%s+0x%" PRIx64, symbol->name,
 			    location->address - symbol->start);

@@ -548,7 +548,7 @@ struct pesa_error *pesa_merge_arrange(struct pesa_merge *merge)
 	return arrange_ids(merge);
 }
 
-/* ---- What is result ---------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 size_t pesa_merge_count(const struct pesa_merge *merge)
 {

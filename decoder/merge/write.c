@@ -130,7 +130,7 @@ static struct pesa_error *make_facts(const struct pesa_merge *merge, struct fact
 				 merge->distinct);
 }
 
-/* ---- What the file says of itself ------------------------------------------------------------ */
+/* ---- Facts about the recordings -------------------------------------------------------------- */
 
 typedef const char *text_function(const struct merge_recording *recording);
 

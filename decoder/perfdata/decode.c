@@ -181,8 +181,9 @@ static uint64_t take_weight(struct fields *fields, uint64_t type)
 	return weight;
 }
 
-/* The fields after the weight.  They are checked for size, and not passed on. */
-static void skip_rest(struct fields *fields, const struct perf_event_attr *attr)
+/* The fields after the weight.  They are checked for size; all but the control group are not passed on. */
+static void take_rest(struct fields *fields, const struct perf_event_attr *attr,
+		      struct pesa_sample *sample)
 {
 	uint64_t type = attr->sample_type;
 
@@ -195,7 +196,7 @@ static void skip_rest(struct fields *fields, const struct perf_event_attr *attr)
 	if (type & PERF_SAMPLE_PHYS_ADDR)
 		take_u64(fields);
 	if (type & PERF_SAMPLE_CGROUP)
-		take_u64(fields);
+		sample->cgroup = take_u64(fields);
 	if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
 		take_u64(fields);
 	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
@@ -296,7 +297,7 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	const struct perf_event_attr *attr;
 	uint64_t type;
 
-	*sample = (struct pesa_sample){.time = event->time};
+	*sample = (struct pesa_sample){.time = event->time, .cpu = UINT32_MAX};
 	if (!sample_attribute(reader, record, header, &sample->attribute))
 		return "a sample of an event that the file does not describe";
 	attr = &reader->attributes[sample->attribute]->public.attr;
@@ -345,7 +346,7 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		sample->weight = take_weight(fields, type);
 	if (type > PERF_SAMPLE_WEIGHT)
-		skip_rest(fields, attr);
+		take_rest(fields, attr, sample);
 	return fields->failed ? "a sample that is shorter than its fields" : NULL;
 }
 
@@ -423,6 +424,13 @@ static const char *decode_task(struct fields *fields, struct pesa_event *event)
 	event->task.tid = take_u32(fields);
 	event->task.parent_tid = take_u32(fields);
 	return fields->failed ? "a fork or exit that is shorter than its fields" : NULL;
+}
+
+static const char *decode_cgroup(struct fields *fields, struct pesa_event *event)
+{
+	event->cgroup.id = take_u64(fields);
+	event->cgroup.path = take_text(fields);
+	return fields->failed ? "a control group that is shorter than its fields" : NULL;
 }
 
 static const char *decode_lost(struct fields *fields, const struct perfdata_record *header,
@@ -528,6 +536,8 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		return decode_task(&fields, event);
+	case PERF_RECORD_CGROUP:
+		return decode_cgroup(&fields, event);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(&fields, &header, event);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a file says beside its events, for those who know events but no file: struct pesa_origin. */
+/* Facts of a file for code that sees only its events: struct pesa_origin. */
 #include <time.h>
 
 #include "pesa/perfdata.h"

@@ -219,6 +219,8 @@ static const char *parse_feature_record(struct pesa_perfdata *reader, const uint
 					size_t size)
 {
 	const size_t contents = HEADER_SIZE + sizeof(uint64_t);
+	struct pesa_error *error;
+	const char *problem;
 	uint64_t feature;
 
 	if (size < contents)
@@ -226,7 +228,24 @@ static const char *parse_feature_record(struct pesa_perfdata *reader, const uint
 	feature = perfdata_u64(record + HEADER_SIZE, reader->swap);
 	if (feature >= PERFDATA_FEATURES)
 		return NULL;
-	return perfdata_feature_parse(reader, feature, record + contents, size - contents);
+	error = perfdata_feature_parse(reader, feature, record + contents, size - contents,
+				       &problem);
+	if (error)
+		problem = "a feature (out of memory)";
+	pesa_error_free(error);
+	return problem;
+}
+
+static const char *parse_build_id_record(struct pesa_perfdata *reader, const uint8_t *record,
+					 size_t size)
+{
+	const char *problem;
+	struct pesa_error *error = perfdata_build_id_parse(reader, record, size, &problem);
+
+	if (error)
+		problem = "a build id (out of memory)";
+	pesa_error_free(error);
+	return problem;
 }
 
 /* The payload follows the record and is not included in its size. */
@@ -365,7 +384,7 @@ typedef const char *record_function(struct pesa_perfdata *reader, const uint8_t 
 static record_function *const record_functions[] = {
 	[PERFDATA_RECORD_ATTRIBUTE] = add_pipe_attribute,
 	[PERFDATA_RECORD_TRACING_DATA] = skip_payload,
-	[PERFDATA_RECORD_BUILD_ID] = perfdata_build_id_parse,
+	[PERFDATA_RECORD_BUILD_ID] = parse_build_id_record,
 	[PERFDATA_RECORD_FINISHED_ROUND] = finish_round,
 	[PERFDATA_RECORD_AUXTRACE] = skip_payload,
 	[PERFDATA_RECORD_EVENT_UPDATE] = parse_event_update,

@@ -12,11 +12,26 @@
 /* A larger section is damage: the largest known ones have some hundred kilobytes. */
 #define SECTION_MAX (64u << 20)
 
+/* A cursor.  It notes failures; perfdata_feature_parse() asks for them. */
 struct contents {
 	const uint8_t *at, *end;
 	bool swap;
-	bool failed;
+	bool failed; /* damage, or no memory: nothing more is parsed */
+	bool no_memory;
 };
+
+static void lack_memory(struct contents *contents)
+{
+	contents->failed = contents->no_memory = true;
+}
+
+/* Note an error if it is a lack of memory, and free it. */
+static void note_error(struct contents *contents, struct pesa_error *error)
+{
+	if (error && error->code == PESA_ERROR_NO_MEMORY)
+		lack_memory(contents);
+	pesa_error_free(error);
+}
 
 static uint32_t take_u32(struct contents *contents)
 {
@@ -61,6 +76,8 @@ static void parse_text(struct contents *contents, char **text)
 	const char *string = take_string(contents, &length);
 	char *copy = string ? strndup(string, length) : NULL;
 
+	if (string && !copy)
+		lack_memory(contents);
 	if (!copy)
 		return;
 	free(*text);
@@ -109,8 +126,10 @@ static void parse_cmdline(struct pesa_perfdata *reader, struct contents *content
 	size_t room = contents->end - contents->at + 1, used = 0;
 	char *line = malloc(room);
 
-	if (!line)
+	if (!line) {
+		lack_memory(contents);
 		return;
+	}
 	for (uint32_t i = 0; i < words && !contents->failed; i++) {
 		size_t length;
 		const char *word = take_string(contents, &length);
@@ -145,7 +164,8 @@ static void parse_event_desc(struct pesa_perfdata *reader, struct contents *cont
 			perfdata_attribute_find(reader, perfdata_u64(id, contents->swap),
 						&attribute);
 		if (attribute < reader->attribute_count && length)
-			pesa_error_free(perfdata_attribute_rename(reader, attribute, name, length));
+			note_error(contents,
+				   perfdata_attribute_rename(reader, attribute, name, length));
 	}
 }
 
@@ -168,7 +188,7 @@ static bool parse_caps(struct contents *contents, struct pesa_capabilities *capa
 		snprintf(name, sizeof(name), "%.*s", (int)name_length, name_text);
 		snprintf(value, sizeof(value), "%.*s", (int)value_length, value_text);
 		/* a capability that cannot be set keeps its default, like a missing one */
-		pesa_error_free(pesa_capabilities_set(capabilities, name, value));
+		note_error(contents, pesa_capabilities_set(capabilities, name, value));
 		ours |= !strcmp(name, "ct_targets");
 	}
 	return ours && !contents->failed;
@@ -202,12 +222,13 @@ static void parse_counts(struct pesa_perfdata *reader, struct contents *contents
 		if (!number_read(value, 10, 0, UINT64_MAX, &read.value))
 			continue;
 		grown = realloc(reader->counts, (reader->count_count + 1) * sizeof(*grown));
-		if (!grown)
+		if (grown)
+			reader->counts = grown;
+		read.event = grown ? strndup(name, name_length) : NULL;
+		if (!read.event) {
+			lack_memory(contents);
 			return;
-		reader->counts = grown;
-		read.event = strndup(name, name_length);
-		if (!read.event)
-			return;
+		}
 		grown[reader->count_count++] = read;
 	}
 }
@@ -231,8 +252,8 @@ static void recordings_free(struct pesa_perfdata *reader)
 	reader->recording_count = 0;
 }
 
-/* PMU capabilities that hold the facts of a recording in a merged file.  False: out of memory. */
-static bool parse_recording(struct pesa_perfdata *reader, struct contents *contents)
+/* PMU capabilities that hold the facts of a recording in a merged file. */
+static void parse_recording(struct pesa_perfdata *reader, struct contents *contents)
 {
 	struct pesa_recording *recording, *grown = reader->recordings;
 	uint32_t count = take_u32(contents);
@@ -241,8 +262,10 @@ static bool parse_recording(struct pesa_perfdata *reader, struct contents *conte
 	if (!(reader->recording_count & (reader->recording_count - 1)))
 		grown = realloc(grown, (reader->recording_count ? 2 * reader->recording_count : 1) *
 					       sizeof(*grown));
-	if (!grown)
-		return false;
+	if (!grown) {
+		lack_memory(contents);
+		return;
+	}
 	reader->recordings = grown;
 	recording = &grown[reader->recording_count++];
 	*recording = (struct pesa_recording){0};
@@ -258,16 +281,17 @@ static bool parse_recording(struct pesa_perfdata *reader, struct contents *conte
 		if (!(recording->facts & (recording->facts - 1)))
 			facts = realloc(facts, (recording->facts ? 2 * recording->facts : 1) *
 						       sizeof(*facts));
-		if (!facts)
-			return false;
+		if (!facts) {
+			lack_memory(contents);
+			return;
+		}
 		recording->fact = facts;
 		fact = &facts[recording->facts++];
 		fact->name = strndup(name, name_length);
 		fact->value = strndup(value, value_length);
 		if (!fact->name || !fact->value)
-			return false;
+			lack_memory(contents);
 	}
-	return true;
 }
 
 static bool is_text(const char *name, size_t length, const char *text)
@@ -290,9 +314,10 @@ static void parse_pmu_caps(struct pesa_perfdata *reader, struct contents *conten
 
 		if (is_text(name, length, PERFDATA_COUNTS_PMU))
 			parse_counts(reader, &again);
-		else if (is_text(name, length, PERFDATA_RECORDING_PMU) &&
-			 !parse_recording(reader, &again))
-			contents->failed = true;
+		else if (is_text(name, length, PERFDATA_RECORDING_PMU))
+			parse_recording(reader, &again);
+		if (again.no_memory)
+			lack_memory(contents);
 		if (!ours || contents->failed)
 			continue;
 		reader->capabilities = capabilities;
@@ -331,18 +356,22 @@ static void parse_build_ids(struct pesa_perfdata *reader, struct contents *conte
 {
 	while (contents->end - contents->at >= (ptrdiff_t)sizeof(struct perfdata_record)) {
 		uint16_t size = perfdata_u16(contents->at + 6, contents->swap);
+		const char *problem = NULL;
 
-		if (size > contents->end - contents->at ||
-		    perfdata_build_id_parse(reader, contents->at, size)) {
+		if (size > contents->end - contents->at) {
 			contents->failed = true;
 			return;
 		}
+		note_error(contents, perfdata_build_id_parse(reader, contents->at, size, &problem));
+		contents->failed |= problem != NULL;
+		if (contents->failed)
+			return;
 		contents->at += size;
 	}
 }
 
-const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
-				    size_t size)
+struct pesa_error *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
+					   size_t size, const char **problem)
 {
 	const size_t path_offset =
 		sizeof(struct perfdata_record) + sizeof(uint32_t) + PERFDATA_BUILD_ID_BYTES;
@@ -350,15 +379,16 @@ const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t 
 	struct perfdata_read_build_id *build_id;
 	void *grown;
 
-	if (size <= path_offset)
-		return "a build id that is shorter than its fields";
+	*problem = size <= path_offset ? "a build id that is shorter than its fields" : NULL;
+	if (*problem)
+		return NULL;
 	/* grown in steps of a power of two */
 	if (!(reader->build_id_count & (reader->build_id_count - 1))) {
 		size_t capacity = reader->build_id_count ? reader->build_id_count * 2 : 1;
 
 		grown = realloc(reader->build_ids, capacity * sizeof(*reader->build_ids));
 		if (!grown)
-			return "a build id (out of memory)";
+			return pesa_error_no_memory();
 		reader->build_ids = grown;
 	}
 	build_id = &reader->build_ids[reader->build_id_count];
@@ -369,7 +399,7 @@ const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t 
 	memcpy(build_id->bytes, field, PESA_BUILD_ID_MAX);
 	build_id->path = strndup((const char *)record + path_offset, size - path_offset);
 	if (!build_id->path)
-		return "a build id (out of memory)";
+		return pesa_error_no_memory();
 	reader->build_id_count++;
 	return NULL;
 }
@@ -393,14 +423,17 @@ static parse_function *parser_of(unsigned int feature)
 	return feature < sizeof(parsers) / sizeof(parsers[0]) ? parsers[feature] : NULL;
 }
 
-const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
-				   const uint8_t *bytes, size_t size)
+struct pesa_error *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
+					  const uint8_t *bytes, size_t size, const char **problem)
 {
-	struct contents contents = {bytes, bytes + size, reader->swap, false};
+	struct contents contents = {.at = bytes, .end = bytes + size, .swap = reader->swap};
 
 	if (parser_of(feature))
 		parser_of(feature)(reader, &contents);
-	return contents.failed ? "a feature section that is shorter than its contents" : NULL;
+	if (contents.no_memory)
+		return pesa_error_no_memory();
+	*problem = contents.failed ? "a feature section that is shorter than its contents" : NULL;
+	return NULL;
 }
 
 static bool read_all(struct pesa_perfdata *reader, uint64_t offset, void *bytes, size_t size)
@@ -422,6 +455,7 @@ static bool read_all(struct pesa_perfdata *reader, uint64_t offset, void *bytes,
 static struct pesa_error *read_section(struct pesa_perfdata *reader, unsigned int feature,
 				       const struct perfdata_section *section)
 {
+	struct pesa_error *error = NULL;
 	const char *problem = NULL;
 	uint8_t *bytes;
 
@@ -437,11 +471,11 @@ static struct pesa_error *read_section(struct pesa_perfdata *reader, unsigned in
 	if (!read_all(reader, section->offset, bytes, section->size))
 		problem = "a feature section that cannot be read";
 	else
-		problem = perfdata_feature_parse(reader, feature, bytes, section->size);
+		error = perfdata_feature_parse(reader, feature, bytes, section->size, &problem);
 	if (problem)
 		perfdata_damage(reader, 1, 0, section->offset, problem);
 	free(bytes);
-	return NULL;
+	return error;
 }
 
 struct pesa_error *perfdata_features_read(struct pesa_perfdata *reader, uint64_t table,

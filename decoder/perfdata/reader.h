@@ -9,7 +9,7 @@
  *   attributes.c	attributes, their ids and names
  *   decode.c		decoding a record's bytes into an event
  *   read_features.c	feature sections and feature records
- *   origin.c		what is known beside the events
+ *   origin.c		facts of the file for code that sees only events
  *   ahead.c		decompression in another thread
  *   fetch.c		reading in another thread
  *   blocks.c, queue.c	memory and time order
@@ -212,12 +212,12 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 /* Read the feature sections of a file, whose table is at `table`. */
 struct pesa_error *perfdata_features_read(struct pesa_perfdata *reader, uint64_t table,
 					  const uint64_t features[4]);
-/* Parse one feature's contents.  Returns NULL, or a description of the damage. */
-const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
-				   const uint8_t *bytes, size_t size);
-/* Parse one BUILD_ID record. */
-const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
-				    size_t size);
+/* Parse one feature's contents.  *problem: a description of the damage; NULL: none. */
+struct pesa_error *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
+					  const uint8_t *bytes, size_t size, const char **problem);
+/* Parse one BUILD_ID record.  *problem: likewise. */
+struct pesa_error *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
+					   size_t size, const char **problem);
 /* Free recordings, with their separately allocated text and facts. */
 void perfdata_recordings_free(struct pesa_recording *recordings, size_t count);
 /* Add the damage of the recordings of which a file was merged to the damage of the file. */

@@ -4,7 +4,7 @@
 
 #include "decoder/perfdata/writer.h"
 
-/* Payload that fits beside the other fields of a sample, without call chain and branches. */
+/* Maximum payload, next to the other fields of a sample without call chain and branches. */
 #define EXACT_ENTRIES_BYTES (PERFDATA_RECORD_MAX - 512 - sizeof(struct pesa_exact_record))
 
 static void encode_exact(struct perfdata_buffer *raw, const struct pesa_exact_record *head,

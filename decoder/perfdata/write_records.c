@@ -12,7 +12,7 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |             \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | \
-	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)
+	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_CGROUP)
 
 static void record_begin(struct pesa_perfdata_writer *writer)
 {
@@ -165,6 +165,8 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
 	}
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		perfdata_buffer_u64(record, sample->weight);
+	if (type & PERF_SAMPLE_CGROUP)
+		perfdata_buffer_u64(record, sample->cgroup);
 	error = record_end(writer, PERF_RECORD_SAMPLE,
 			   misc | (sample->exact_ip ? PERF_RECORD_MISC_EXACT_IP : 0));
 	if (!error && type & PERF_SAMPLE_TIME) {
@@ -246,6 +248,20 @@ struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
 	put_text(record, mmap->path);
 	put_sample_id(writer, 0, mmap->pid, mmap->tid, time);
 	return record_end(writer, PERF_RECORD_MMAP2, misc);
+}
+
+struct pesa_error *pesa_perfdata_write_cgroup(struct pesa_perfdata_writer *writer,
+					      const struct pesa_cgroup *cgroup, uint64_t time)
+{
+	if (strlen(cgroup->path) > PERFDATA_RECORD_MAX / 2)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "a control group with a path of %zu bytes",
+					 strlen(cgroup->path));
+	record_begin(writer);
+	perfdata_buffer_u64(&writer->record, cgroup->id);
+	put_text(&writer->record, cgroup->path);
+	put_sample_id(writer, 0, 0, 0, time);
+	return record_end(writer, PERF_RECORD_CGROUP, 0);
 }
 
 struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,

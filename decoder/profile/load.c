@@ -244,12 +244,12 @@ static struct pesa_record record_without_raw(const struct pesa_sample *whole, bo
 		.xlen = 64, .pc = whole->ip, .flags = unreadable ? PESA_RECORD_HAS_DETAILS : 0};
 }
 
-/* Whether the listener asks for whole samples. */
-static bool listens_to_samples(const struct profile_loader *loader)
+/* Whether the listener or the filter asks for whole samples. */
+static bool needs_whole_samples(const struct profile_loader *loader)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 
-	return listener && (listener->sample || listener->group);
+	return loader->options->filter || (listener && (listener->sample || listener->group));
 }
 
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
@@ -276,6 +276,7 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 		.pid = sample.pid,
 		.tid = sample.tid,
 		.cpu = sample.cpu,
+		.cgroup = sample.cgroup,
 		.time = sample.time,
 		.period = period,
 		.callchain = sample.callchain,
@@ -297,20 +298,33 @@ static struct pesa_error *count_record(struct profile_loader *loader,
 
 	for (;;) {
 		struct pesa_error *error;
+		bool full = false;
 
-		switch (pesa_record_table_count(loader->table, record, layout, group,
-						sample->branches, sample->branch_count, period)) {
-		case PESA_COUNTING_DONE:
-			return NULL;
-		case PESA_COUNTING_NO_MEMORY:
-			return pesa_error_no_memory();
-		case PESA_COUNTING_FULL:
-			break;
-		}
+		error = pesa_record_table_count(loader->table, record, layout, group,
+						sample->branches, sample->branch_count, period,
+						&full);
+		if (error || !full)
+			return error;
 		error = profile_walk_all(loader);
 		if (error)
 			return error;
 	}
+}
+
+/* Count the first sample of its kind.  Returns false, with nothing counted, if there is no room in the
+ * table, or no memory. */
+static __attribute__((noinline)) bool count_first(struct profile_loader *loader,
+						  const struct pesa_raw_sample *sample,
+						  const struct pesa_record *record, uint64_t period)
+{
+	struct pesa_error *error;
+	bool counted, full = false;
+
+	error = pesa_record_table_count(loader->table, record, layout_of(loader, sample->pid), 0,
+					NULL, 0, period, &full);
+	counted = !error && !full;
+	pesa_error_free(error);
+	return counted;
 }
 
 /* Whether the sample is of a process or thread that is not loaded. */
@@ -357,6 +371,7 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 		.raw = whole->raw,
 		.period = whole->period,
 	};
+	const struct pesa_profile_filter *filter = loader->options->filter;
 	struct pesa_profile_totals *totals = &loader->profile->totals;
 	bool has_payload = has_raw(loader, &sample), has_record, countable;
 	struct pesa_record record;
@@ -364,7 +379,7 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 	uint32_t group = 0;
 	uint64_t period;
 
-	if (is_filtered(loader, &sample))
+	if (is_filtered(loader, &sample) || (filter && !filter->wants(filter->context, whole)))
 		return NULL;
 	has_record = has_payload && raw_record_read(sample.raw, sample.raw_size, &record);
 	if (has_payload && !has_record && sample.raw[0] == PESA_EXACT_VERSION)
@@ -387,7 +402,7 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
  * Count a sample that the reader offers, without decoding it.  Only records that have the hardware's
  * details can be counted so: nothing but the raw payload is needed for their totals.  Returns false,
  * with nothing counted, if take_sample() has to take the whole sample: another record, or one for
- * which the table has no room.
+ * which there is no room in the table or no memory.  It counts the sample again and returns the error.
  *
  * This runs once for every sample.
  */
@@ -406,15 +421,16 @@ static inline bool count_offered(struct profile_loader *loader,
 	period = period_of(loader, sample);
 	countable = is_period_countable(loader, period);
 	if (countable &&
-	    pesa_record_table_count(loader->table, &record, layout_of(loader, sample->pid), 0, NULL,
-				    0, period) != PESA_COUNTING_DONE)
+	    !pesa_record_table_count_again(loader->table, &record, layout_of(loader, sample->pid),
+					   0, period) &&
+	    !count_first(loader, sample, &record, period))
 		return false;
 	add_to_totals(loader, &record, period, countable);
 	return true;
 }
 
 /*
- * Every mmap event may leave a layout behind that counted records hold, and each layout lists all
+ * After every mmap event counted records may still hold the old layout, and each layout lists all
  * mappings of its process.  Without a limit, programs that generate code would exhaust memory.
  */
 static struct pesa_error *limit_layouts(struct profile_loader *loader, uint64_t mappings)
@@ -483,10 +499,13 @@ static struct pesa_error *apply_event(struct profile_loader *loader, const struc
 static struct pesa_error *take_event(struct profile_loader *loader, const struct pesa_event *event)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
+	const struct pesa_profile_filter *filter = loader->options->filter;
 	struct pesa_error *error = NULL;
 
 	if (event->type != PERF_RECORD_SAMPLE && listener && listener->event)
 		error = listener->event(listener->context, event);
+	if (!error && event->type != PERF_RECORD_SAMPLE && filter && filter->event)
+		error = filter->event(filter->context, event);
 	if (!error && event->time >= pesa_spaces_due(loader->profile->spaces))
 		error = advance_dumps(loader, event->time);
 	if (error)
@@ -532,7 +551,7 @@ static struct pesa_error *take_events(struct profile_loader *loader)
 {
 	struct pesa_event event;
 
-	if (!listens_to_samples(loader))
+	if (!needs_whole_samples(loader))
 		pesa_perfdata_offer_raw(loader->reader, take_offered, loader);
 	while (pesa_perfdata_next(loader->reader, &event) > 0) {
 		struct pesa_error *error = take_event(loader, &event);

@@ -2,8 +2,8 @@
 /*
  * The raw record of a sample (pesa/record.h): its checks, and its fields in host byte order.
  *
- * This is the inside of pesa_record_read(), which says what is wrong; the loader of profiles has no
- * use for that, and comes here once for every sample.
+ * pesa_record_read() is this with an error message.  The loader of profiles needs no message, and
+ * calls this once for every sample.
  */
 #ifndef DECODER_PROFILE_RAW_RECORD_H
 #define DECODER_PROFILE_RAW_RECORD_H
@@ -15,7 +15,7 @@
 
 #include "pesa/record.h"
 
-/* Read a payload of `size` bytes, unaligned.  Returns false if it is no record that is known. */
+/* Read a payload of `size` bytes, unaligned.  Returns false if it is not a known record. */
 static inline bool raw_record_read(const void *raw, size_t size, struct pesa_record *record)
 {
 	if (size < PESA_RECORD_SIZE)

@@ -140,49 +140,62 @@ static inline void count_once_more(struct pesa_counted_record *counted, uint64_t
 	counted->times.periods_squared += (double)period * (double)period;
 }
 
-static bool grow_records(struct pesa_record_table *table)
+static struct pesa_error *grow_records(struct pesa_record_table *table)
 {
 	struct pesa_counted_record *grown;
 
 	if (table->index.room <= table->record_room)
-		return true;
+		return NULL;
 	grown = realloc(table->record, table->index.room * sizeof(*grown));
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	table->record = grown;
 	table->record_room = table->index.room;
-	return true;
+	return NULL;
 }
 
-static bool grow_branches(struct pesa_record_table *table, unsigned int count)
+static struct pesa_error *grow_branches(struct pesa_record_table *table, unsigned int count)
 {
 	size_t room = table->branch_room ? table->branch_room * 2 : 1024;
 	struct pesa_branch_entry *grown;
 
 	if (table->branches + count <= table->branch_room)
-		return true;
+		return NULL;
 	grown = realloc(table->branch, room * sizeof(*grown));
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	table->branch = grown;
 	table->branch_room = room;
-	return true;
+	return NULL;
 }
 
-/* Add a sample that equals no counted record. */
-static enum pesa_counting add(struct pesa_record_table *table, const struct pesa_record *record,
-			      const struct pesa_layout *layout, uint32_t group,
-			      const struct pesa_branch_entry *branches, unsigned int branch_count,
-			      uint64_t hash, struct pesa_counted_record **counted)
+static bool is_full(const struct pesa_record_table *table, unsigned int more_branches)
 {
-	if (table->index.count >= table->room ||
-	    table->branches + branch_count > table->room * BRANCHES_A_RECORD)
-		return PESA_COUNTING_FULL;
-	if (hash_index_reserve(&table->index) || !grow_records(table) ||
-	    !grow_branches(table, branch_count))
-		return PESA_COUNTING_NO_MEMORY;
-	*counted = &table->record[hash_index_add(&table->index, hash)];
-	**counted = (struct pesa_counted_record){
+	return table->index.count >= table->room ||
+	       table->branches + more_branches > table->room * BRANCHES_A_RECORD;
+}
+
+/* Count the first of its samples, which equals no counted record. */
+static __attribute__((noinline)) struct pesa_error *
+add(struct pesa_record_table *table, const struct pesa_record *record,
+    const struct pesa_layout *layout, uint32_t group, const struct pesa_branch_entry *branches,
+    unsigned int branch_count, uint64_t period, uint32_t hash, bool *full)
+{
+	struct pesa_counted_record *counted;
+	struct pesa_error *error;
+
+	*full = is_full(table, branch_count);
+	if (*full)
+		return NULL;
+	error = hash_index_reserve(&table->index);
+	if (!error)
+		error = grow_records(table);
+	if (!error)
+		error = grow_branches(table, branch_count);
+	if (error)
+		return error;
+	counted = &table->record[hash_index_add(&table->index, hash)];
+	*counted = (struct pesa_counted_record){
 		.pc = record->pc,
 		.details = record->details,
 		.bt = {record->bt[0], record->bt[1]},
@@ -197,52 +210,63 @@ static enum pesa_counting add(struct pesa_record_table *table, const struct pesa
 		memcpy(&table->branch[table->branches], branches, branch_count * sizeof(*branches));
 	table->branches += branch_count;
 	pesa_layout_hold(layout);
-	return PESA_COUNTING_DONE;
+	count_once_more(counted, period);
+	return NULL;
+}
+
+bool pesa_record_table_count_again(struct pesa_record_table *table,
+				   const struct pesa_record *record,
+				   const struct pesa_layout *layout, uint32_t group,
+				   uint64_t period)
+{
+	uint32_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
+				(uint16_t)record->flags, layout, group, NULL, 0);
+	struct pesa_counted_record *counted = find(table, record, layout, group, NULL, 0, hash);
+
+	if (counted)
+		count_once_more(counted, period);
+	return counted;
 }
 
 /* Inline for the same reason as equal(). */
-static inline __attribute__((always_inline)) enum pesa_counting
+static inline __attribute__((always_inline)) struct pesa_error *
 count(struct pesa_record_table *table, const struct pesa_record *record,
       const struct pesa_layout *layout, uint32_t group, const struct pesa_branch_entry *branches,
-      unsigned int branch_count, uint64_t period)
+      unsigned int branch_count, uint64_t period, bool *full)
 {
 	uint32_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
 				(uint16_t)record->flags, layout, group, branches, branch_count);
 	struct pesa_counted_record *counted =
 		find(table, record, layout, group, branches, branch_count, hash);
 
-	if (!counted) {
-		enum pesa_counting result =
-			add(table, record, layout, group, branches, branch_count, hash, &counted);
-
-		if (result != PESA_COUNTING_DONE)
-			return result;
-	}
+	if (!counted)
+		return add(table, record, layout, group, branches, branch_count, period, hash,
+			   full);
 	count_once_more(counted, period);
-	return PESA_COUNTING_DONE;
+	return NULL;
 }
 
-static __attribute__((noinline)) enum pesa_counting
+static __attribute__((noinline)) struct pesa_error *
 count_with_branches(struct pesa_record_table *table, const struct pesa_record *record,
 		    const struct pesa_layout *layout, uint32_t group, const uint8_t *branches,
-		    uint64_t branch_count, uint64_t period)
+		    uint64_t branch_count, uint64_t period, bool *full)
 {
 	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
 	unsigned int needs = copy_branches(record, branches, branch_count, needed);
 
-	return count(table, record, layout, group, needed, needs, period);
+	return count(table, record, layout, group, needed, needs, period, full);
 }
 
-enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
+struct pesa_error *pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
 					   const struct pesa_layout *layout, uint32_t group,
 					   const uint8_t *branches, uint64_t branch_count,
-					   uint64_t period)
+					   uint64_t period, bool *full)
 {
 	if (branches && branch_count)
 		return count_with_branches(table, record, layout, group, branches, branch_count,
-					   period);
-	return count(table, record, layout, group, NULL, 0, period);
+					   period, full);
+	return count(table, record, layout, group, NULL, 0, period, full);
 }
 
 struct pesa_error *pesa_record_table_empty(struct pesa_record_table *table,

@@ -11,6 +11,7 @@
 #ifndef DECODER_PROFILE_RECORD_TABLE_H
 #define DECODER_PROFILE_RECORD_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,21 +36,23 @@ struct pesa_record_table;
 struct pesa_record_table *pesa_record_table_create(size_t room);
 void pesa_record_table_free(struct pesa_record_table *table);
 
-enum pesa_counting {
-	PESA_COUNTING_DONE,
-	PESA_COUNTING_FULL,	 /* not counted: empty the table and retry */
-	PESA_COUNTING_NO_MEMORY, /* not counted: out of memory */
-};
+/* Count a sample without branch entries if it equals one that has been counted; returns whether it
+ * does.  Most do. */
+bool pesa_record_table_count_again(struct pesa_record_table *table,
+				   const struct pesa_record *record,
+				   const struct pesa_layout *layout, uint32_t group,
+				   uint64_t period);
 
 /*
  * Count a sample.  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample; at
- * most 15 of them are used.
+ * most 15 of them are used.  *full becomes true if the table is full and the sample is not counted:
+ * empty the table and count it again.
  */
-enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
+struct pesa_error *pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
 					   const struct pesa_layout *layout, uint32_t group,
 					   const uint8_t *branches, uint64_t branch_count,
-					   uint64_t period);
+					   uint64_t period, bool *full);
 
 typedef struct pesa_error *(*pesa_counted_function)(void *context,
 						    const struct pesa_counted_record *counted,

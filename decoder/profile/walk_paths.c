@@ -21,7 +21,8 @@ struct state {
 /* How one instruction led from a state at its place to a state at the next place. */
 struct move {
 	uint8_t from, to;
-	uint8_t own; /* enum pesa_step_transfer */
+	uint8_t own;	      /* enum pesa_step_transfer */
+	uint8_t flow, length; /* of an instruction that transferred control; as in pesa_step */
 	uint8_t targets;
 	uint64_t target[2];
 };
@@ -126,6 +127,14 @@ static bool may_transfer(enum pesa_flow flow)
 	return flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
 }
 
+/* The instruction of a move transfers control. */
+static void transfers(struct move *move, const struct pesa_text_insn *insn)
+{
+	move->own = PESA_STEP_TRANSFER_TAKEN;
+	move->flow = insn->flow;
+	move->length = insn->length;
+}
+
 /* Follow the second and later transfers after the same instruction: traps. */
 static void take_traps(struct walker *walker, struct state *state, struct move *move)
 {
@@ -171,11 +180,13 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 
 		if (always_transfers(insn->flow) && !fits)
 			return; /* the text is not the one that ran */
-		move.own = may_transfer(insn->flow) && fits ? PESA_STEP_TRANSFER_TAKEN
-							    : PESA_STEP_TRANSFER_NONE;
+		if (may_transfer(insn->flow) && fits)
+			transfers(&move, insn);
+		else
+			move.own = PESA_STEP_TRANSFER_NONE;
 		take(&state, &move, true, transfer->to, transfer);
 	} else if (may_transfer(insn->flow)) {
-		move.own = PESA_STEP_TRANSFER_TAKEN;
+		transfers(&move, insn);
 		take(&state, &move, insn->has_target, insn->target, transfer);
 		if (last && !always_transfers(insn->flow)) {
 			/* The other possibility: not taken, followed by a trap, which ends the
@@ -207,7 +218,7 @@ static void expand_open(struct walker *walker, const struct state *from,
 
 	if (may_transfer(insn->flow) && (!transfer->has_from || transfer->from == from->address) &&
 	    (!transfer->has_to || !insn->has_target || transfer->to == insn->target)) {
-		move.own = PESA_STEP_TRANSFER_TAKEN;
+		transfers(&move, insn);
 		take(&state, &move, transfer->has_to || insn->has_target,
 		     transfer->has_to ? transfer->to : insn->target, transfer);
 		take_traps(walker, &state, &move);
@@ -387,6 +398,10 @@ static void add_transfers(const struct place *place, struct pesa_step *step,
 		else if (step->transfer != move->own)
 			step->transfer = PESA_STEP_TRANSFER_UNKNOWN;
 		only = move;
+	}
+	if (step->transfer == PESA_STEP_TRANSFER_TAKEN) {
+		step->flow = only->flow;
+		step->length = only->length;
 	}
 	for (unsigned int i = 0; moves == 1 && i < only->targets; i++)
 		if (result->transfer_count < sizeof(result->transfer) / sizeof(*result->transfer))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Accounting of cycles: instructions in program order are converted to cycles.
+ * Instructions in program order: what happened between each and its successor, whose cycles account.c
+ * then accounts.
  *
  * Each instruction waits for its successor in program order: the address of the successor shows
  * whether control was transferred, and the cycles between the two show whether the pipeline was
@@ -60,27 +61,6 @@ void pipeline_hart_free(struct pipeline_hart *hart)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* The static instruction; address 0 if it has none.  NULL: out of memory. */
-static struct exact_insn *static_of(struct pesa_pipeline *pipeline,
-				    const struct pipeline_insn *insn)
-{
-	const struct pesa_pipeline_options *options = &pipeline->options;
-	struct exact_insn *fixed = exact_store_get(&pipeline->store, insn->has_pc ? insn->pc : 0);
-
-	if (!fixed) {
-		pipeline_fail(pipeline, pesa_error_no_memory());
-		return NULL;
-	}
-	if (!fixed->text_read) {
-		fixed->text_read = true;
-		fixed->status = PESA_TEXT_MISSING;
-		if (options->instruction && insn->has_pc)
-			fixed->status = (uint8_t)options->instruction(
-				options->context, fixed->pc, &fixed->text, &fixed->serialises);
-	}
-	return fixed;
-}
-
 static bool known(const struct exact_insn *fixed)
 {
 	return fixed->status == PESA_TEXT_OK;
@@ -112,276 +92,6 @@ static bool leaves_text(const struct pesa_pipeline *pipeline, const struct exact
 	return fixed->text.has_target && fixed->text.target != next;
 }
 
-/* ---- Cycles ---------------------------------------------------------------------------------- */
-
-static void deliver(struct pesa_pipeline *pipeline, struct pipeline_hart *hart, uint64_t cycle,
-		    struct pesa_record *record)
-{
-	const struct pesa_pipeline_options *options = &pipeline->options;
-	struct pesa_branch_entry branches[256];
-	uint64_t depth = options->ctr_depth < 256 ? options->ctr_depth : 256;
-	uint64_t count = hart->branch_count < depth ? hart->branch_count : depth;
-	struct pesa_error *error;
-
-	record->version = PESA_RECORD_VERSION;
-	record->xlen = options->narrow ? 32 : 64;
-	record->size = PESA_RECORD_SIZE;
-	for (uint64_t i = 0; i < count; i++)
-		branches[i] = hart->branches[(hart->branch_count - 1 - i) % options->ctr_depth];
-	pipeline->summary.samples++;
-	hart->next_sample += retirement_interval(&hart->random, options->period, options->jitter);
-	if (!options->sample)
-		return;
-	error = options->sample(options->context, hart->index, cycle, record, branches,
-				(unsigned int)count);
-	if (error)
-		pipeline_fail(pipeline, error);
-}
-
-static void count_cycles(struct pesa_pipeline *pipeline, const struct exact_insn *fixed,
-			 uint64_t cycles)
-{
-	if (!fixed->pc)
-		pipeline->summary.without_pc += cycles;
-}
-
-static void account_span(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-			 const struct retirement_span *span)
-{
-	struct exact_insn *fixed = (struct exact_insn *)span->insn;
-	struct pesa_error *error;
-	uint64_t cycles;
-
-	if (span->start >= span->end || pipeline->error)
-		return;
-	cycles = span->end - span->start;
-	error = exact_store_add(&pipeline->store, fixed, span->state, 1, span->cause, cycles);
-	if (error) {
-		pipeline_fail(pipeline, error);
-		return;
-	}
-	count_cycles(pipeline, fixed, cycles);
-	pipeline->summary.state[span->state] += cycles;
-	pipeline->summary.accounted += cycles;
-	while (hart->next_sample < span->end && !pipeline->error) {
-		struct pesa_record record = {0};
-
-		retirement_record_idle(fixed->pc, span->state, span->cause, &record);
-		deliver(pipeline, hart, hart->next_sample, &record);
-	}
-	hart->retirement.accounted = span->end;
-}
-
-/* Count the stall cycles [start, end) of the instruction by its stage. */
-static void count_stages(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
-			 uint64_t start, uint64_t end)
-{
-	for (unsigned int i = 0; i < insn->stages; i++) {
-		uint64_t from = insn->fetch + insn->stage[i].after;
-		uint64_t to = i + 1 < insn->stages ? insn->fetch + insn->stage[i + 1].after : end;
-
-		from = i && from > start ? from : start;
-		to = to < end ? to : end;
-		if (from >= to)
-			continue;
-		pipeline->summary.stage[insn->stage[i].stage].stalled += to - from;
-		start = to;
-	}
-}
-
-static void count_rule(struct pesa_pipeline *pipeline, enum pesa_pipeline_rule rule,
-		       uint64_t cycles)
-{
-	pipeline->summary.rule_cycles[rule] += cycles;
-	pipeline->summary.rule_times[rule]++;
-}
-
-/* The transfer whose wrong path was rolled back in cycles of [*start, *end): the youngest one not
- * squashed.  NULL: there was no roll-back. */
-static const struct pipeline_insn *find_rollback(const struct pipeline_hart *hart, uint64_t *start,
-						 uint64_t *end)
-{
-	uint64_t count = hart->rollbacks < ROLLBACKS ? hart->rollbacks : ROLLBACKS;
-
-	for (uint64_t i = hart->rollbacks - count; i < hart->rollbacks; i++) {
-		const struct rollback *rollback = &hart->rollback[i % ROLLBACKS];
-
-		if (rollback->start >= *end || rollback->end <= *start || !rollback->first ||
-		    hart->tail - rollback->first >= hart->room)
-			continue;
-		if (rollback->start > *start)
-			*start = rollback->start;
-		if (rollback->end < *end)
-			*end = rollback->end;
-		return &hart->ring[(rollback->first - 1) & (hart->room - 1)];
-	}
-	return NULL;
-}
-
-/* Account cycles in which the oldest instruction is in the reorder buffer and does not retire. */
-static void account_stall(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-			  const struct pipeline_insn *insn, const struct retirement_span *whole)
-{
-	struct retirement_span part = *whole;
-	uint64_t done = insn->complete < whole->start ? whole->start : insn->complete;
-
-	if (whole->start >= whole->end)
-		return;
-	if (insn->dispatched == CYCLE_UNKNOWN)
-		count_rule(pipeline, PESA_PIPELINE_RULE_UNPLACED_ASSUMED,
-			   whole->end - whole->start);
-	/* Decision 1b: complete, and held while a wrong path is rolled back. */
-	while (insn->complete != CYCLE_UNKNOWN && done < whole->end) {
-		uint64_t start = done, end = whole->end;
-		const struct pipeline_insn *branch = find_rollback(hart, &start, &end);
-		struct exact_insn *fixed = branch ? static_of(pipeline, branch) : NULL;
-		uint16_t cause = PESA_CAUSE_BRANCH_MISPREDICT;
-
-		if (!fixed) {
-			count_rule(pipeline, PESA_PIPELINE_RULE_HELD_ASSUMED, whole->end - done);
-			break;
-		}
-		cause |= branch->cause;
-		if (start > done)
-			count_rule(pipeline, PESA_PIPELINE_RULE_HELD_ASSUMED, start - done);
-		part.end = start;
-		count_stages(pipeline, insn, part.start, part.end);
-		account_span(pipeline, hart, &part);
-		account_span(
-			pipeline, hart,
-			&(struct retirement_span){start, end, fixed, PESA_STATE_FLUSHED, cause});
-		count_rule(pipeline, PESA_PIPELINE_RULE_ROLLBACK, end - start);
-		part.start = done = end;
-	}
-	part.end = whole->end;
-	if (part.start < part.end)
-		count_stages(pipeline, insn, part.start, part.end);
-	account_span(pipeline, hart, &part);
-}
-
-static void close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-			struct retirement_block block)
-{
-	struct retirement *retirement = &hart->retirement;
-	unsigned int count = retirement->count, named;
-	uint16_t cause;
-
-	if (!count)
-		return;
-	named = retirement_name(retirement, block, &cause);
-	for (unsigned int i = 0; i < count; i++) {
-		const struct retired *one = &retirement->group[i];
-		struct exact_insn *fixed = (struct exact_insn *)one->insn;
-		struct pesa_error *error =
-			exact_store_add(&pipeline->store, fixed, PESA_STATE_RETIRING, count,
-					named == i + 1 ? cause : 0, 1);
-
-		if (!error && one->taken)
-			error = exact_store_transfer(&pipeline->store, fixed, one->target);
-		if (error)
-			pipeline_fail(pipeline, error);
-	}
-	count_cycles(pipeline, retirement->group[0].insn, 1);
-	if (hart->next_sample == retirement->cycle) {
-		struct pesa_record record = {0};
-
-		retirement_record_group(retirement,
-					((const struct exact_insn *)retirement->group[0].insn)->pc,
-					named, cause, pipeline->options.ct_targets, &record);
-		deliver(pipeline, hart, retirement->cycle, &record);
-	}
-	if (pipeline->options.retire_width && count > pipeline->options.retire_width)
-		pipeline_problem(pipeline, PESA_PIPELINE_WIDTH, "%u instructions in cycle %" PRId64,
-				 count, (int64_t)retirement->cycle + pipeline->base);
-	if (count > pipeline->summary.widest)
-		pipeline->summary.widest = count;
-	pipeline->summary.instructions += count;
-	pipeline->summary.state[PESA_STATE_RETIRING]++;
-	pipeline->summary.accounted++;
-	retirement_close(retirement);
-}
-
-/* ---- One instruction ------------------------------------------------------------------------- */
-
-static void flush(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-		  const struct pipeline_insn *insn, uint16_t cause, uint64_t until,
-		  enum pesa_pipeline_rule rule)
-{
-	struct exact_insn *fixed = static_of(pipeline, insn);
-
-	if (!fixed)
-		return;
-	retirement_flush(&hart->retirement, fixed, cause, until);
-	hart->flush_rule = rule;
-}
-
-/* The cause that blocked the open group, if the log has no cycles of completion. */
-static uint64_t assume_complete(const struct pesa_pipeline *pipeline,
-				const struct retirement *retirement, uint64_t retired)
-{
-	uint32_t width = pipeline->options.retire_width;
-
-	return retirement->count && width && retirement->count >= width ? retirement->cycle
-									: retired;
-}
-
-static struct retirement_passage passage_of(const struct pesa_pipeline *pipeline,
-					    const struct pipeline_hart *hart,
-					    const struct pipeline_insn *insn)
-{
-	const struct retirement *retirement = &hart->retirement;
-	uint64_t empty = retirement->count ? retirement->cycle + 1 : retirement->accounted;
-	struct retirement_passage passage = {
-		.dispatched = insn->dispatched,
-		.complete = insn->complete,
-		.retired = insn->ended,
-		.front_cause = insn->front_cause,
-		.cause = insn->cause,
-	};
-
-	if (passage.dispatched == CYCLE_UNKNOWN)
-		passage.dispatched = insn->fetch;
-	if (passage.complete == CYCLE_UNKNOWN)
-		passage.complete = assume_complete(pipeline, retirement, insn->ended);
-	/* Decision 1a: the reorder buffer is empty, and the instruction has not entered it. */
-	if (passage.dispatched > empty) {
-		passage.front_cause |= insn->empty_cause;
-		passage.cause |= insn->empty_cause;
-	}
-	return passage;
-}
-
-static void step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-		 const struct pipeline_insn *insn, const struct retirement_passage *passage)
-{
-	struct retirement *retirement = &hart->retirement;
-	struct retirement_span span[RETIREMENT_SPANS];
-	uint64_t cycle;
-
-	if (retirement_leaves_group(retirement, passage, &cycle)) {
-		if (cycle != passage->retired && retirement->count == RETIREMENT_GROUP_MAX)
-			pipeline_problem(pipeline, PESA_PIPELINE_WIDTH,
-					 "more than %u instructions in cycle %" PRId64,
-					 RETIREMENT_GROUP_MAX,
-					 (int64_t)retirement->cycle + pipeline->base);
-		close_group(pipeline, hart, retirement_blocks(retirement, passage));
-		retirement_idle(retirement, passage, cycle, span);
-		if (span[0].start < span[0].end)
-			count_rule(pipeline, hart->flush_rule, span[0].end - span[0].start);
-		account_span(pipeline, hart, &span[0]);
-		account_span(pipeline, hart, &span[1]);
-		account_stall(pipeline, hart, insn, &span[2]);
-		if (passage->faulted)
-			return;
-		retirement_open(retirement, cycle);
-	}
-	retirement_add(retirement, passage);
-	if (passage->taken && hart->branches)
-		hart->branches[hart->branch_count++ % pipeline->options.ctr_depth] =
-			(struct pesa_branch_entry){((const struct exact_insn *)passage->insn)->pc,
-						   passage->target, 0};
-}
-
 /* ---- Between two instructions ---------------------------------------------------------------- */
 
 /* The first cycle in which the outcome of the instruction was known. */
@@ -400,12 +110,15 @@ static bool is_taken(const struct pesa_pipeline *pipeline, const struct pipeline
 }
 
 /*
- * Whether the front end redirected itself before `next`, which was fetched before the instruction
- * was in the reorder buffer.  When it was fetched in the cycle in which the instruction entered it,
- * either is possible: an in-order core executes, and redirects, in that cycle.  Then it is this
- * core's back end that redirects if something was thrown away in that cycle or later, and either
- * the outcome was known by then, or nothing was left to be thrown away afterwards; or if nothing
- * was thrown away, and this front end has never followed a transfer by itself.
+ * Whether the front end redirected itself before `next`, and not the back end.  `next` was fetched
+ *
+ *   - before the instruction entered the reorder buffer: the front end redirected itself;
+ *   - after that: the back end did;
+ *   - in the same cycle: either is possible, since an in-order core executes, and redirects, in the
+ *     cycle in which the instruction enters.  With squashed instructions the back end did, if some
+ *     were squashed in that cycle or later, and the outcome was known by then, or none was squashed
+ *     afterwards.  Without any the back end did, if the outcome, taken, was known by then, and this
+ *     front end has never followed a transfer by itself.
  */
 static bool front_end_redirected(const struct pipeline_hart *hart, const struct pipeline_insn *insn,
 				 const struct pipeline_insn *next, bool taken)
@@ -423,7 +136,7 @@ static bool front_end_redirected(const struct pipeline_hart *hart, const struct 
 	return !known_by_then && hart->wrong_ended > next->fetch;
 }
 
-/* Whether fetch waited for the outcome of a transfer behind which nothing was thrown away. */
+/* Whether fetch waited for the outcome of a transfer after which nothing was squashed. */
 static bool restarted(const struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
 		      const struct pipeline_insn *insn, const struct exact_insn *fixed,
 		      const struct pipeline_insn *next, bool taken)
@@ -432,14 +145,14 @@ static bool restarted(const struct pesa_pipeline *pipeline, const struct pipelin
 
 	if (map_has_cause(pipeline->map, 2) || !transfers(fixed) || next->fetch < resolved_in(insn))
 		return false;
-	/* A log with wrong paths would show that of a branch that was predicted as taken. */
+	/* A log with wrong paths would contain the wrong path of a branch predicted taken. */
 	if (pipeline->summary.flushed && !taken)
 		return false;
 	return !direct || (pipeline->summary.flushed && !hart->front_end_follows);
 }
 
-/* Whether a transfer to `next`, which is where the text goes on anyway, was redirected: what was
- * thrown away never entered the reorder buffer, so that it was not executed again. */
+/* Whether a transfer whose target is the next instruction in memory, `next`, was redirected: the
+ * squashed instructions never entered the reorder buffer, so they were not executed again. */
 static bool transfers_to_following(const struct exact_insn *fixed, const struct pipeline_insn *next,
 				   const struct pipeline_insn *wrong)
 {
@@ -458,7 +171,7 @@ static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
 	bool taken = is_taken(pipeline, insn, fixed, next);
 
 	if (insn->flush)
-		return PESA_PIPELINE_RULE_TOLD;
+		return PESA_PIPELINE_RULE_MARKED;
 	if (map_has_mark(pipeline->map, MAP_FLUSH))
 		return NO_FLUSH;
 	if (front_end_redirected(hart, insn, next, taken)) {
@@ -547,22 +260,7 @@ static void check_text(struct pesa_pipeline *pipeline, const struct pipeline_ins
 				 "instruction %" PRIu64 " at %#" PRIx64, insn->number, insn->pc);
 }
 
-static void fault(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-		  const struct pipeline_insn *insn, uint64_t cycle, uint64_t last,
-		  enum pesa_pipeline_rule rule)
-{
-	struct retirement_passage passage = passage_of(pipeline, hart, insn);
-
-	passage.insn = static_of(pipeline, insn);
-	passage.retired = cycle;
-	passage.faulted = true;
-	if (!passage.insn)
-		return;
-	step(pipeline, hart, insn, &passage);
-	flush(pipeline, hart, insn, insn->cause, last, rule);
-}
-
-/* An instruction of the wrong path behind the waiting one; CYCLE_UNKNOWN is the latest end. */
+/* An instruction of the wrong path of the waiting instruction; CYCLE_UNKNOWN is the latest end. */
 static void note_wrong(struct pipeline_hart *hart, const struct pipeline_insn *insn)
 {
 	if (!hart->has_wrong) {
@@ -575,11 +273,15 @@ static void note_wrong(struct pipeline_hart *hart, const struct pipeline_insn *i
 }
 
 /*
- * Whether an instruction that was thrown away was on the correct path behind the waiting one: it is
- * where the text leads, it was fetched when the outcome of the waiting one was known, or when that
- * one's wrong path had been thrown away, and it was thrown away after the waiting one had retired.
- * As it was in the reorder buffer, nothing older was left that could have thrown it away: it
- * faulted or was executed again.
+ * Whether a squashed instruction was on the correct path after the waiting instruction, so that it
+ * faulted or was executed again.  The conditions are:
+ *
+ *   1. The text leads from the waiting instruction to it.
+ *   2. It was fetched when the outcome of the waiting instruction was known, or after the wrong
+ *      path of the waiting instruction had been squashed.
+ *   3. It was in the reorder buffer, and was squashed after the waiting instruction had retired: no
+ *      older instruction was left that could have squashed it.
+ *   4. The waiting instruction is a transfer, serialises, or had a wrong path.
  */
 static bool is_behind(struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
 		      const struct pipeline_insn *insn)
@@ -598,7 +300,7 @@ static bool is_behind(struct pesa_pipeline *pipeline, const struct pipeline_hart
 	    !(hart->has_wrong && last->dispatched != CYCLE_UNKNOWN &&
 	      hart->wrong_ended >= last->dispatched))
 		return false;
-	fixed = static_of(pipeline, last);
+	fixed = pipeline_static(pipeline, last);
 	return fixed &&
 	       (transfers(fixed) || fixed->serialises || last->serialise || hart->has_wrong) &&
 	       !leaves_text(pipeline, fixed, insn->pc);
@@ -607,12 +309,12 @@ static bool is_behind(struct pesa_pipeline *pipeline, const struct pipeline_hart
 static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		   const struct pipeline_insn *next);
 
-/* Whether `next` shows that what is taken for faulted was the wrong path of the waiting instruction
- * after all, thrown away late: it was fetched again, or control went the other way of a branch. */
+/* Whether `next` shows that the instruction assumed to have faulted was squashed wrong path of the
+ * waiting instruction: it was fetched again, or a branch went the other way. */
 static bool was_wrong(struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
 		      const struct pipeline_insn *next)
 {
-	const struct exact_insn *fixed = static_of(pipeline, &hart->last);
+	const struct exact_insn *fixed = pipeline_static(pipeline, &hart->last);
 
 	if (hart->has_wrong || !next->has_pc)
 		return false;
@@ -621,7 +323,7 @@ static bool was_wrong(struct pesa_pipeline *pipeline, const struct pipeline_hart
 		!leaves_text(pipeline, fixed, next->pc));
 }
 
-/* Retire the waiting instruction, whose successor was thrown away; then that one. */
+/* Retire the waiting instruction, whose successor was squashed; then that successor. */
 static void settle_faulted(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 			   const struct pipeline_insn *next)
 {
@@ -629,8 +331,8 @@ static void settle_faulted(struct pesa_pipeline *pipeline, struct pipeline_hart 
 	bool again = next->has_pc && insn->pc == next->pc;
 
 	settle(pipeline, hart, insn);
-	fault(pipeline, hart, insn, insn->ended, until(pipeline, insn, next),
-	      again ? PESA_PIPELINE_RULE_REPLAY : PESA_PIPELINE_RULE_EXCEPTION_ASSUMED);
+	pipeline_fault(pipeline, hart, insn, insn->ended, until(pipeline, insn, next),
+		       again ? PESA_PIPELINE_RULE_REPLAY : PESA_PIPELINE_RULE_EXCEPTION_ASSUMED);
 }
 
 /* Retire the waiting instruction; `next` is its successor in program order, NULL: none. */
@@ -654,7 +356,7 @@ static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		note_wrong(hart, &hart->faulted);
 	}
 	hart->has_last = false;
-	fixed = static_of(pipeline, insn);
+	fixed = pipeline_static(pipeline, insn);
 	if (!fixed)
 		return;
 	check_text(pipeline, insn, fixed);
@@ -666,7 +368,7 @@ static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		successor = &hart->wrong;
 	if (mispredicted(rule))
 		insn->cause |= PESA_CAUSE_BRANCH_MISPREDICT;
-	passage = passage_of(pipeline, hart, insn);
+	passage = pipeline_passage(pipeline, hart, insn);
 	passage.insn = fixed;
 	resolve(pipeline, insn, fixed, successor, &passage);
 	if (successor && successor->has_pc && insn->has_pc && rule == NO_FLUSH &&
@@ -678,17 +380,18 @@ static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 				 insn->number);
 	else
 		hart->retired = insn->ended;
-	step(pipeline, hart, insn, &passage);
+	pipeline_step(pipeline, hart, insn, &passage);
 	if (rule == NO_FLUSH)
 		return;
 	if (rule == PESA_PIPELINE_RULE_EXCEPTION_ASSUMED)
-		fault(pipeline, hart, &hart->wrong,
-		      hart->wrong.ended != CYCLE_UNKNOWN ? hart->wrong.ended : next->fetch,
-		      until(pipeline, &hart->wrong, next), rule);
+		pipeline_fault(pipeline, hart, &hart->wrong,
+			       hart->wrong.ended != CYCLE_UNKNOWN ? hart->wrong.ended : next->fetch,
+			       until(pipeline, &hart->wrong, next), rule);
 	else
-		flush(pipeline, hart, rule == PESA_PIPELINE_RULE_REPLAY ? next : insn,
-		      rule == PESA_PIPELINE_RULE_REPLAY ? hart->wrong.cause : passage.cause,
-		      until(pipeline, insn, next), rule);
+		pipeline_flush(pipeline, hart, rule == PESA_PIPELINE_RULE_REPLAY ? next : insn,
+			       rule == PESA_PIPELINE_RULE_REPLAY ? hart->wrong.cause
+								 : passage.cause,
+			       until(pipeline, insn, next), rule);
 }
 
 static void learn_depth(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn)
@@ -718,12 +421,14 @@ static void take_whole(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 	pipeline->summary.flushed++;
 	if (insn->exception) {
 		settle(pipeline, hart, insn);
-		fault(pipeline, hart, insn, insn->ended, insn->until, PESA_PIPELINE_RULE_EXCEPTION);
+		pipeline_fault(pipeline, hart, insn, insn->ended, insn->until,
+			       PESA_PIPELINE_RULE_EXCEPTION);
 		hart->has_wrong = false;
 	} else if (insn->flush) {
 		/* It was on the correct path, and is executed again. */
 		settle(pipeline, hart, insn);
-		flush(pipeline, hart, insn, insn->cause, insn->until, PESA_PIPELINE_RULE_TOLD);
+		pipeline_flush(pipeline, hart, insn, insn->cause, insn->until,
+			       PESA_PIPELINE_RULE_MARKED);
 		hart->has_wrong = false;
 	} else if (!hart->has_faulted && is_behind(pipeline, hart, insn)) {
 		hart->faulted = *insn;
@@ -762,6 +467,23 @@ static void join(struct pipeline_insn *whole, const struct pipeline_insn *part)
 		whole->stage[i].after += (uint32_t)(part->fetch - whole->fetch);
 }
 
+static void tell_passed(const struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
+			const struct pipeline_insn *insn)
+{
+	const struct pesa_pipeline_passed passed = {
+		.hart = hart->index,
+		.has_pc = insn->has_pc,
+		.retired = insn->fate == FATE_RETIRED,
+		.pc = insn->pc,
+		.fetch = insn->fetch,
+		.ended = insn->ended,
+		.entry = insn->stage,
+		.entries = insn->stages,
+	};
+
+	pipeline->options.passed(pipeline->options.context, &passed);
+}
+
 void pipeline_take(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		   const struct pipeline_insn *insn)
 {
@@ -769,6 +491,8 @@ void pipeline_take(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 
 	if (insn->ended != CYCLE_UNKNOWN && alive > hart->alive)
 		hart->alive = alive;
+	if (pipeline->options.passed)
+		tell_passed(pipeline, hart, insn);
 	if (insn->joins && hart->has_joined && insn->fate != FATE_IN_FLIGHT &&
 	    (!insn->has_pc || !hart->joined.has_pc || insn->pc == hart->joined.pc)) {
 		join(&hart->joined, insn);
@@ -792,8 +516,8 @@ void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 	hart->has_joined = false;
 	settle(pipeline, hart, open);
 	/* The open instruction has this much of its passage behind it. */
-	if (open && (fixed = static_of(pipeline, open))) {
-		passage = passage_of(pipeline, hart, open);
+	if (open && (fixed = pipeline_static(pipeline, open))) {
+		passage = pipeline_passage(pipeline, hart, open);
 		passage.insn = fixed;
 		passage.retired = end;
 		passage.faulted = true;
@@ -801,13 +525,13 @@ void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 			passage.dispatched = end;
 		if (passage.complete == CYCLE_UNKNOWN)
 			passage.complete = end;
-		close_group(pipeline, hart, retirement_blocks(retirement, &passage));
+		pipeline_close_group(pipeline, hart, retirement_blocks(retirement, &passage));
 		if (retirement->accounted < end)
-			count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED,
-				   end - retirement->accounted);
-		step(pipeline, hart, open, &passage);
+			pipeline_count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED,
+					    end - retirement->accounted);
+		pipeline_step(pipeline, hart, open, &passage);
 	}
-	close_group(pipeline, hart, (struct retirement_block){0});
+	pipeline_close_group(pipeline, hart, (struct retirement_block){0});
 	/* Only squashed instructions were left: they were fetched after the newest instruction. */
 	if (retirement->accounted < end && !pipeline->error) {
 		const struct pipeline_insn *newest = hart->has_wrong ? &hart->wrong : &hart->last;
@@ -815,12 +539,12 @@ void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 					       PESA_STATE_FLUSHED, retirement->flush_cause};
 
 		if (!span.insn) {
-			span.insn = static_of(pipeline, newest);
+			span.insn = pipeline_static(pipeline, newest);
 			span.cause = 0;
 			span.state = PESA_STATE_DRAINED;
 		}
-		count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED, end - span.start);
+		pipeline_count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED, end - span.start);
 		if (span.insn)
-			account_span(pipeline, hart, &span);
+			pipeline_account(pipeline, hart, &span);
 	}
 }

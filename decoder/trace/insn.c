@@ -176,8 +176,11 @@ void pipeline_label(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, 
 	const struct pesa_pipeline_map *map = pipeline->map;
 	const char *at;
 
-	if (type == map->pc_label && !insn->has_pc)
+	if (type == map->pc_label && !insn->has_pc) {
 		find_pc(map, insn, text);
+		if (insn->has_pc && pipeline->options.named)
+			pipeline->options.named(pipeline->options.context, insn->pc, text);
+	}
 	for (uint64_t marks = pipeline->label_marks; marks; marks &= marks - 1) {
 		unsigned int i = (unsigned int)__builtin_ctzll(marks);
 

@@ -349,7 +349,7 @@ void pesa_pipeline_map_free(struct pesa_pipeline_map *map)
 	free(map);
 }
 
-/* ---- What a map says ------------------------------------------------------------------------- */
+/* ---- Lookups --------------------------------------------------------------------------------- */
 
 const char *pesa_pipeline_map_name(const struct pesa_pipeline_map *map)
 {

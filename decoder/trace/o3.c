@@ -302,6 +302,8 @@ static bool begin(struct pesa_pipeline *pipeline, const char *field)
 	insn->micro_op = micro_op < 255 ? (uint8_t)micro_op : 255;
 	insn->fetch = tick;
 	pipeline_enter(pipeline, insn, pipeline_stage(pipeline, "fetch", 5), tick);
+	if (pipeline->options.named)
+		pipeline->options.named(pipeline->options.context, pc, field);
 	return true;
 }
 

@@ -7,7 +7,8 @@
  *   kanata.c       Kanata: in-flight instructions, in fetch order
  *   o3.c           O3PipeView: whole instructions, sorted
  *   insn.c         stages, marks and labels of an instruction
- *   hart.c         converts instructions in program order to cycles, by decoder/core/retirement.h
+ *   hart.c         instructions in program order: which of them emptied the pipeline, and why
+ *   account.c      converts them to cycles, by decoder/core/retirement.h
  *   exact_store.c  the exact profile
  *
  * Cycles count from the log's first one, except in summary.first_cycle.
@@ -46,10 +47,7 @@ struct pipeline_insn {
 	bool has_pc, exception, flush, serialise;
 	bool joins;	 /* a further micro-op of the previous instruction */
 	bool has_retire; /* a stage gave the cycle of retirement */
-	struct {
-		uint32_t after; /* cycles from fetch */
-		uint8_t stage;
-	} stage[INSN_STAGES];
+	struct pesa_pipeline_entry stage[INSN_STAGES];
 };
 
 struct pipeline_stage {
@@ -137,6 +135,34 @@ void pipeline_note(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, u
 void pipeline_label(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, uint64_t type,
 		    const char *text);
 void pipeline_insn_begin(struct pipeline_insn *insn);
+
+/* ---- account.c ------------------------------------------------------------------------------- */
+
+/* The static instruction; address 0 if it has none.  NULL: out of memory, which is noted. */
+struct exact_insn *pipeline_static(struct pesa_pipeline *pipeline,
+				   const struct pipeline_insn *insn);
+/* What decoder/core/retirement.h has to know of an instruction, but for its text. */
+struct retirement_passage pipeline_passage(const struct pesa_pipeline *pipeline,
+					   const struct pipeline_hart *hart,
+					   const struct pipeline_insn *insn);
+/* Account the cycles up to the retirement of the instruction, or to its fault. */
+void pipeline_step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		   const struct pipeline_insn *insn, const struct retirement_passage *passage);
+/* The instruction empties the pipeline; it faults in `cycle` and does so. */
+void pipeline_flush(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		    const struct pipeline_insn *insn, uint16_t cause, uint64_t until,
+		    enum pesa_pipeline_rule rule);
+void pipeline_fault(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		    const struct pipeline_insn *insn, uint64_t cycle, uint64_t last,
+		    enum pesa_pipeline_rule rule);
+/* Account the cycle of the instructions that retired together. */
+void pipeline_close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+			  struct retirement_block block);
+/* Account cycles without a retirement. */
+void pipeline_account(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		      const struct retirement_span *span);
+void pipeline_count_rule(struct pesa_pipeline *pipeline, enum pesa_pipeline_rule rule,
+			 uint64_t cycles);
 
 /* ---- hart.c ---------------------------------------------------------------------------------- */
 

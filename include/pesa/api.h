@@ -2,7 +2,7 @@
 /** @file
  * How the functions of the library are declared: for C and C++ alike, and exported.
  *
- * What stands between PESA_DECLARATIONS_BEGIN and PESA_DECLARATIONS_END in a header of this
+ * What is between PESA_DECLARATIONS_BEGIN and PESA_DECLARATIONS_END in a header of this
  * directory is what libpesa.so exports; the library is compiled with -fvisibility=hidden, so that
  * nothing else is.  A user of the library needs neither macro.
  *

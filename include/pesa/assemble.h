@@ -5,9 +5,9 @@
  * The other direction of pesa/riscv.h, made from the same tables: mnemonics, operand formats,
  * aliases, fields and what LLVM shortens when there are compressed instructions.  A line is either
  * understood in full, and then becomes what LLVM 22's assembler makes of it with the same
- * extensions, or it is refused.  Refusing says nothing of the line: it may be wrong, or right and
- * beyond this assembler (expressions, relocations, pseudo-instructions of many instructions,
- * numbers in octal).  A caller that needs to know hands it to a real assembler.
+ * extensions, or it is refused.  A refused line need not be wrong: this assembler lacks
+ * expressions, relocations, pseudo-instructions of many instructions and octal numbers.  To find
+ * out, the caller gives the line to a complete assembler.
  *
  * Directives, labels, comments and the layout of branches are the caller's; see
  * tools/mca/assemble.c.
@@ -46,7 +46,7 @@ struct pesa_assembly {
 	const char *symbol;			  /**< a piece of the line; NULL if there is none */
 	size_t symbol_length;			  /**< characters */
 	bool grows;		/**< whether the target may be too far away for insn[0] */
-	struct pesa_insn grown; /**< if so: what then stands in its place */
+	struct pesa_insn grown; /**< if so: the instruction that replaces it */
 };
 
 /**

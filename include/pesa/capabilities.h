@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /** @file
- * Capabilities: what the hardware that took the samples can tell.
+ * Capabilities: what the hardware that took the samples can record.
  *
  * A core implements fewer counter bits, branch targets or CAUSE bits than the specification allows.
  * The driver publishes this in sysfs (caps/), the virtual core takes it from its core description.
@@ -28,22 +28,22 @@ PESA_DECLARATIONS_BEGIN
 /** Bytes of a name, the terminating one included: what is longer is cut off. */
 #define PESA_CAPABILITY_NAME_MAX 64
 
-/** What the hardware can tell.  Holds no pointers: it may be copied. */
+/** What the hardware can record.  Holds no pointers: it may be copied. */
 struct pesa_capabilities {
 	uint32_t xlen;		 /**< 32 or 64 */
-	uint32_t retire_width;	 /**< instructions a cycle, 1..15; 0: unknown */
+	uint32_t retire_width;	 /**< instructions per cycle, 1..15; 0: unknown */
 	uint32_t counter_bits;	 /**< implemented bits of SAMPLEINITVALUE */
 	uint32_t minimum_period; /**< cycles */
-	uint32_t ct_targets;	 /**< 0, 1 or 2 */
+	uint32_t ct_targets;	 /**< control transfer targets in a record: 0, 1 or 2 */
 	uint32_t ctr_depth;	 /**< entries of control transfer records, 0: none */
 	uint16_t cause_mask;	 /**< CAUSE bits that are tracked */
 	char cause_names[PESA_CAUSE_COUNT][PESA_CAPABILITY_NAME_MAX]; /**< "" where not tracked */
 	char core[PESA_CAPABILITY_NAME_MAX];  /**< core description, "" if none */
 	char model[PESA_CAPABILITY_NAME_MAX]; /**< processor model, "" if unknown */
-	uint64_t frequency;		      /**< nominal cycles a second, 0: unknown */
+	uint64_t frequency;		      /**< nominal, Hz; 0: unknown */
 };
 
-/** What the specification says where nothing is known: 64 bit, 2 targets, the five standard causes.
+/** Defaults of the specification: 64 bit, 2 targets, the five standard causes.
  * @one_thread @nothing_owned */
 void pesa_capabilities_default(struct pesa_capabilities *capabilities);
 

@@ -20,17 +20,17 @@
 #define PESA_CSR_SHPMSDETAILSCC	  0x5C5 /**< period counter, 32 bits */
 /* AutoRun, where it is offered: physical addresses, multiples of PESA_AUTORUN_RECORD_SIZE. */
 #define PESA_CSR_SHPMSARPTR	  0x5C6 /**< of the next record */
-#define PESA_CSR_SHPMSARLIMIT	  0x5C7 /**< behind the last record that has room */
+#define PESA_CSR_SHPMSARLIMIT	  0x5C7 /**< end of the memory for records */
 #define PESA_CSR_SHPMSARTHRESHOLD 0x5C8 /**< interrupt when shpmsarptr is here or further */
 #define PESA_CSR_SHPMSARCONTROL	  0x5C9 /**< which privilege modes are recorded */
 #define PESA_CSR_SHPMSEVENT	  0x5CA /**< what the period counter counts, where that can be chosen */
 
 /** @name shpmsdata
  *
- * Bits above CNTRID are implementation-defined.  Where there is shpmsevent, bits 15:8 tell
- * what it held when the sample was taken.  Where the device-tree node says
- * "discarded-count", bits 63:32 tell how many overflows were discarded, because a sample was still
- * pending, since the previous recorded one (0xffffffff: or more).
+ * Bits above CNTRID are implementation-defined.  If there is shpmsevent, bits 15:8 have its value
+ * when the sample was taken.  If the device-tree node has "discarded-count", bits 63:32 count the
+ * overflows that were discarded, because a sample was still pending, since the previous recorded
+ * one (0xffffffff: or more).
  * @{ */
 #define PESA_DATA_CNTRID_MASK	  0x1f /**< which counter took the sample */
 #define PESA_DATA_EVENT_SHIFT	  8    /**< the event that was counted, where that can be chosen */

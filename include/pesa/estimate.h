@@ -28,10 +28,10 @@ struct pesa_estimate {
 	bool enough;  /**< false: too few samples, the digits mean nothing */
 };
 
-/** Fewest samples below which an estimate is not shown. */
+/** Minimum number of samples for an estimate to be shown. */
 #define PESA_ESTIMATE_SAMPLES_MIN 10
 
-/** Cycles that the instruction held up the program.  `confidence`: 0.95 for 95 %, here and below.
+/** Cycles that the instruction held up the program.  `confidence`: 0.95 for 95 %, in all functions.
  * @any_thread @nothing_owned */
 struct pesa_estimate pesa_estimate_cycles(const struct pesa_profile *profile,
 					  const struct pesa_instruction *instruction,
@@ -67,8 +67,8 @@ double pesa_estimate_deviations(double confidence);
  * absolute deviation is computed exactly (Panjer's recursion of the compound binomial distribution)
  * or, where hits are many, from the normal distribution.
  *
- * Both are given at three levels, of which each takes buckets of the one before together, so that
- * hardware that tells less can be compared in what it does tell.
+ * Both are given at three levels, each of which merges buckets of the level before.  So hardware
+ * that records less can be compared at the level that it records.
  */
 enum pesa_distance_level {
 	PESA_DISTANCE_STACK,	   /**< instruction, state and set of causes: what pesa shows */
@@ -86,8 +86,8 @@ struct pesa_distance_figures {
 /** What pesa_profile_distance() found. */
 struct pesa_distance {
 	struct pesa_distance_figures at[PESA_DISTANCE_LEVELS]; /**< by level */
-	/** The finest level that the samples of `measured` tell.  At a finer one its error says nothing but
-	 * that. */
+	/** The finest level that the samples of `measured` record.  At a finer level the error is
+	 * only due to what they lack. */
 	enum pesa_distance_level level;
 	uint64_t samples; /**< of `measured` */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /** @file
- * Events of a recording: samples, maps, names, forks, exits, and what is known beside them.
+ * Events of a recording: samples, maps, names, forks, exits; and facts about the recording.
  *
- * Whoever follows a recording (space.h, profile.h) takes these, and does not ask where they are from;
- * the reader of perf.data (perfdata.h) hands them out, and its writer takes them.
+ * The reader of perf.data (perfdata.h) returns events, and its writer takes them.  What follows a
+ * recording (space.h, profile.h) takes them from any source.
  *
  * Threads: plain values; what a pointer in them points to belongs to who handed them out.
  */
@@ -26,22 +26,23 @@ struct pesa_branch_entry {
 	uint64_t flags; /**< as in struct perf_branch_entry */
 };
 
-/** PERF_RECORD_SAMPLE: what the attribute says that samples carry; the rest is 0. */
+/** PERF_RECORD_SAMPLE: the fields of the attribute's sample_type; the others are 0. */
 struct pesa_sample {
-	uint64_t ip;		  /**< PERF_SAMPLE_IP: PC */
-	uint64_t time;		  /**< PERF_SAMPLE_TIME: ns */
-	uint64_t address;	  /**< PERF_SAMPLE_ADDR */
-	uint64_t id;		  /**< PERF_SAMPLE_ID: of the event */
-	uint64_t stream_id;	  /**< PERF_SAMPLE_STREAM_ID */
-	uint64_t period;	  /**< PERF_SAMPLE_PERIOD: events that it stands for */
-	uint64_t weight;	  /**< PERF_SAMPLE_WEIGHT */
-	uint32_t pid;		  /**< process that it was taken in */
-	uint32_t tid;		  /**< thread */
-	uint32_t cpu;		  /**< CPU */
-	uint32_t attribute;	  /**< index of the attribute it belongs to */
-	bool exact_ip;		  /**< PERF_RECORD_MISC_EXACT_IP */
-	const uint8_t *raw;	  /**< PERF_SAMPLE_RAW payload, unaligned; NULL: none */
-	uint32_t raw_size;	  /**< bytes, perf's padding included */
+	uint64_t ip;	    /**< PERF_SAMPLE_IP: PC */
+	uint64_t time;	    /**< PERF_SAMPLE_TIME: ns */
+	uint64_t address;   /**< PERF_SAMPLE_ADDR */
+	uint64_t id;	    /**< PERF_SAMPLE_ID: of the event */
+	uint64_t stream_id; /**< PERF_SAMPLE_STREAM_ID */
+	uint64_t period;    /**< PERF_SAMPLE_PERIOD: events that it stands for */
+	uint64_t weight;    /**< PERF_SAMPLE_WEIGHT */
+	uint32_t pid;	    /**< process that it was taken in */
+	uint32_t tid;	    /**< thread */
+	uint32_t cpu;	    /**< CPU; UINT32_MAX: not recorded */
+	uint32_t attribute; /**< index of the attribute it belongs to */
+	uint64_t cgroup;    /**< PERF_SAMPLE_CGROUP: id of its control group; 0: not recorded */
+	bool exact_ip;	    /**< PERF_RECORD_MISC_EXACT_IP */
+	const uint8_t *raw; /**< PERF_SAMPLE_RAW payload, unaligned; NULL: none */
+	uint32_t raw_size;  /**< bytes, perf's padding included */
 	const uint8_t *branches;  /**< struct pesa_branch_entry[], unaligned; NULL: none */
 	uint64_t branch_count;	  /**< how many */
 	const uint8_t *callchain; /**< uint64_t[], unaligned; NULL: none */
@@ -89,6 +90,12 @@ struct pesa_task {
 	uint32_t parent_tid; /**< thread that made it */
 };
 
+/** PERF_RECORD_CGROUP: the path of a control group. */
+struct pesa_cgroup {
+	uint64_t id;	  /**< as in struct pesa_sample */
+	const char *path; /**< terminated; valid until the next event is read */
+};
+
 /** PERF_RECORD_LOST, _LOST_SAMPLES. */
 struct pesa_lost {
 	uint64_t count; /**< records, or samples */
@@ -120,6 +127,7 @@ struct pesa_event {
 		struct pesa_mmap mmap;		/**< PERF_RECORD_MMAP, _MMAP2 */
 		struct pesa_comm comm;		/**< PERF_RECORD_COMM */
 		struct pesa_task task;		/**< PERF_RECORD_FORK, _EXIT */
+		struct pesa_cgroup cgroup;	/**< PERF_RECORD_CGROUP */
 		struct pesa_lost lost;		/**< PERF_RECORD_LOST, _LOST_SAMPLES */
 		struct pesa_text_poke text;	/**< PERF_RECORD_TEXT_POKE of user mode */
 		struct pesa_other_record other; /**< everything else */
@@ -127,8 +135,9 @@ struct pesa_event {
 };
 
 /**
- * What a recording says beside its events.  The functions are called when something is needed: of a
- * pipe more is known the further it was read.  Each takes `recording`; text lives as long as that.
+ * Facts about a recording, in addition to its events.  The functions are called when a fact is
+ * needed:  the further a pipe was read, the more is known.  Each takes `recording`; text lives as
+ * long as it.
  */
 struct pesa_origin {
 	const void *recording; /**< the first argument of the functions */

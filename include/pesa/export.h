@@ -2,14 +2,14 @@
 /** @file
  * Export: a recording in the formats that other tools read.
  *
- * A profile (profile.h) adds up what each instruction was given.  Other tools want more of each
- * sample: thread, process, CPU, call chain.  An export is a listener that keeps these while a profile
- * is loaded, as rows: so many cycles and executions of this stack of places in this task, in one state
- * of the retire stage under one set of causes.  Rows of equal keys are added up, so memory follows
- * what is distinct, not the samples.
+ * A profile (profile.h) adds up the cycles of each instruction.  Other tools need more of each
+ * sample:  thread, process, CPU, call chain.  An export is a listener that keeps these while a
+ * profile is loaded, as rows.  A row has the cycles and executions of one call stack in one task,
+ * in one state of the retire stage under one set of causes.  Rows with equal keys are added up, so
+ * memory depends on the number of distinct rows, not of samples.
  *
- * What no instruction could be given is a row too, whose innermost frame is named after the reason:
- * "[unattributed: unmapped]".  So the cycles of all rows are the cycles of the profile, always.
+ * Unattributed cycles are rows too; their innermost frame is named after the reason:
+ * "[unattributed:  unmapped]".  So the cycles of all rows are always the cycles of the profile.
  *
  * Rounding.  Weights are in 1/PESA_CYCLE of a cycle; formats of whole numbers are written in whole
  * cycles such that the running sum is rounded, not each value: every value, and every sum of values
@@ -51,7 +51,7 @@ const char *pesa_export_format_name(enum pesa_export_format format);
  * @any_thread @nothing_owned */
 bool pesa_export_format_parse(const char *name, enum pesa_export_format *format);
 
-/** What stands above the innermost function (folded, speedscope). */
+/** The frame above the innermost function (folded, speedscope). */
 enum pesa_export_by {
 	PESA_EXPORT_BY_SYMBOL, /**< nothing */
 	PESA_EXPORT_BY_LINE,   /**< the source line */
@@ -66,7 +66,7 @@ struct pesa_export_options {
 	bool states;
 	/** Names of functions and lines are left out: who reads it finds them by build id (pprof). */
 	bool addresses_only;
-	/* What a recording does not tell. */
+	/* Facts that a recording lacks. */
 	uint64_t began;	   /**< ns since 1970; 0: unknown */
 	uint64_t duration; /**< how long it took, ns; 0: from the first sample to the last */
 };

@@ -28,8 +28,8 @@ PESA_DECLARATIONS_BEGIN
 /** The text of one ELF file. */
 struct pesa_image;
 
-/** Open an ELF file.  PESA_ERROR_SYSTEM when it cannot be read, PESA_ERROR_FORMAT when it is no ELF file
- * or a damaged one.  Owned by the caller.
+/** Open an ELF file.  PESA_ERROR_SYSTEM: it cannot be read.  PESA_ERROR_FORMAT: it is not an ELF
+ * file, or a damaged one.  Owned by the caller.
  * @any_thread @caller_owns */
 struct pesa_error *pesa_image_open(const char *path, struct pesa_image **image);
 /** Free an image, and with it what it returned.  NULL is allowed.

@@ -2,17 +2,17 @@
 /** @file
  * Predicting what a block of code costs on a processor: machine code analysis.
  *
- * A processor model (struct pesa_mca_model) says what a processor has (issue width, buffers,
- * resources) and what each instruction costs on it; it is read from a text file that
- * Documentation/processor-model.md describes, or is one of the built-in ones.  A block (struct
+ * A processor model (struct pesa_mca_model) describes a processor (issue width, buffers, resources)
+ * and the cost of each instruction on it; it is read from a text file
+ * (Documentation/processor-model.md), or is one of the built-in models.  A block (struct
  * pesa_mca_block) is a sequence of decoded instructions, bound to a model.  pesa_mca_run() executes
- * the block a number of times, cycle by cycle, on an in-order or out-of-order pipeline, as the
- * model says, and reports what happens to each instruction as events to listeners: views are made
- * from those events and never look into the engine.
+ * the block a number of times, cycle by cycle, on the model's in-order or out-of-order pipeline,
+ * and reports what happens to each instruction as events to listeners.  Views are made from those
+ * events and do not access the engine.
  *
  * The engine behaves as llvm-mca's does, number for number.  It models a front end that never
  * stalls, caches that always hit and branches that are always predicted and never taken, unless the
- * caller gives what it knows of them (struct pesa_mca_stimuli).
+ * caller supplies measured branches and loads (struct pesa_mca_stimuli).
  *
  * Threads: a model is constant once it is made and no longer changed, and may then be shared; a
  * block belongs to one thread at a time, and so do a cycle stack and the listeners of a run, which
@@ -34,7 +34,7 @@ PESA_DECLARATIONS_BEGIN
 
 /* ---- Models -------------------------------------------------------------------------------- */
 
-/** What a processor has, and what each instruction costs on it. */
+/** A processor model. */
 struct pesa_mca_model;
 
 /** One processor that a model describes. */
@@ -46,12 +46,12 @@ struct pesa_mca_processor {
 };
 
 /**
- * Read a model.  `name` is what messages call the text (a path).  Errors name the line and what was
- * expected there.  The text is not kept.  Owned by the caller.
+ * Read a model from text.  `name` is the name of the text in messages (a path).  Errors name the
+ * line and what was expected there.  The text is not kept.  Owned by the caller.
  * @any_thread @caller_owns */
 struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size_t size,
 					struct pesa_mca_model **model);
-/** Likewise from a file.
+/** Read a model from a file.
  * @any_thread @caller_owns */
 struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model **model);
 /** The built-in model for a processor.  An unknown one is an error that names the nearest.  Owned
@@ -74,24 +74,24 @@ const char *pesa_mca_builtin_processor(unsigned int index);
  * @any_thread @static_result */
 const char *pesa_mca_builtin_text(const char *processor, size_t *size);
 /**
- * Change what classes of a model cost; before any block is bound to it.  `change` is
+ * Change the costs of classes of a model, before a block is bound to it.  `change` is
  *
  *	CLASS.latency=CYCLES    CLASS.uops=NUMBER    CLASS.RESOURCE=CYCLES
  *	CLASS.advance=CYCLES    RESOURCE.units=NUMBER
  *
- * where CLASS is the name of a class in the model's text (all that has its numbers), the name of a
- * line `write` (LLVM's SchedWrite, with all its instructions), or an instruction (LLVM's name or its
- * mnemonic, c.add apart from add): then that instruction alone.  The latency is that of all results;
- * a resource must be one that the class uses already.  An advance is that of all operands that have
- * one, or with LLVM's SchedRead for CLASS that of its operands; 0: none has any more.  A resource
- * that only groups name can have 0 units: then they have it no more.  *classes (may be NULL) is how
- * many classes there were.  The model is as it was if there is an error.
+ * CLASS is the name of a class in the model's text (all instructions with its costs), the name of a
+ * line `write` (all instructions of that SchedWrite of LLVM), or an instruction (LLVM's name, or
+ * its mnemonic; c.add differs from add): only that instruction.  The latency of all results
+ * changes.  A resource must be one that the class uses already.  An advance changes for all
+ * operands that have one, or for those of the SchedRead if CLASS is one; 0 removes it.  A resource
+ * that only groups name can have 0 units; it is then removed from them.  *classes (may be NULL) is
+ * the number of classes changed.  After an error the model is unchanged.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,
 					 unsigned int *classes);
 /**
- * A model that begins as `base` and can be changed apart from it.  It shares with it what no change
- * touches, so `base` has to live longer.  Owned by the caller.
+ * Create a copy of `base` that can be changed without changing `base`.  It shares what changes do
+ * not affect, so `base` must outlive it.  Owned by the caller.
  * @readers @caller_owns */
 struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
 				       struct pesa_mca_model **variation);
@@ -102,16 +102,16 @@ void pesa_mca_model_free(struct pesa_mca_model *model);
 /** The name that the text of the model gives it.
  * @readers @object_owns */
 const char *pesa_mca_model_name(const struct pesa_mca_model *model);
-/** Whether instructions issue as they are ready, and not in the order of the program.
+/** Whether instructions issue out of program order, when they are ready.
  * @readers @nothing_owned */
 bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model);
 /** Cycles from the resolution of a mispredicted branch to the dispatch of the right path.
  * @readers @nothing_owned */
 unsigned int pesa_mca_model_mispredict_penalty(const struct pesa_mca_model *model);
-/** Micro-ops dispatched a cycle.
+/** Maximum number of micro-ops dispatched per cycle.
  * @readers @nothing_owned */
 unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model);
-/** Micro-ops in flight; 0 for an in-order processor.
+/** Maximum number of micro-ops in flight; 0 for an in-order processor.
  * @readers @nothing_owned */
 unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
 /** micro-op-buffer of the model's text.
@@ -128,8 +128,8 @@ bool pesa_mca_model_has_feature(const struct pesa_mca_model *model, const char *
 
 /** A resource or a group of them, in the order in which views number them. */
 struct pesa_mca_resource {
-	const char *name;	    /**< as in the model's text */
-	bool group;		    /**< whether it stands for any of its members */
+	const char *name; /**< as in the model's text */
+	bool group;	  /**< whether it is a group: an instruction uses any one of its members */
 	unsigned int units;	    /**< of a group: the sum over its members */
 	int buffer;		    /**< entries; 0: in-order, -1: unlimited */
 	unsigned int members;	    /**< number of members, for a group */
@@ -139,7 +139,7 @@ struct pesa_mca_resource {
 /** How many resources and groups a model has.
  * @readers @nothing_owned */
 unsigned int pesa_mca_model_resources(const struct pesa_mca_model *model);
-/** One of them; the index must be below their number.
+/** A resource; the index must be below their number.
  * @readers @object_owns */
 const struct pesa_mca_resource *pesa_mca_model_resource(const struct pesa_mca_model *model,
 							unsigned int index);
@@ -158,7 +158,7 @@ enum pesa_mca_lmul {
 	PESA_MCA_LMUL_1_2,  /**< half */
 };
 
-/** An instruction of a block, and what is known of it there. */
+/** An instruction of a block, with measured facts about it. */
 struct pesa_mca_instruction {
 	struct pesa_insn insn; /**< decoded, or assembled (assemble.h) */
 	const char
@@ -166,36 +166,44 @@ struct pesa_mca_instruction {
 	enum pesa_mca_lmul lmul; /**< of a vector instruction */
 	unsigned int sew;	 /**< 8, 16, 32, 64; 0: not known */
 	int latency;		 /**< cycles, in place of the model's; negative: the model's */
+	bool no_units;		 /**< it occupies no unit, so it never waits for one */
 	bool taken; /**< a conditional branch that is taken (the last of a block always is) */
-	/** Heeded where something is given, see struct pesa_mca_stimuli. */
+	/** A mispredicted branch; used only with external stimuli, see struct pesa_mca_stimuli. */
 	bool mispredicted;
-	bool begins_block; /**< another fetch block than the instruction before it */
-	/** A load: so many places before it in the list stands the store whose data it reads.  It
-	 * waits for that as for a register, which is written `forward_latency` cycles after the
-	 * store has executed and read when the load has: see struct pesa_mca_block_options.  0:
-	 * none is known, which is all that llvm-mca knows. */
+	bool begins_block; /**< in another fetch block than the previous instruction; likewise */
+	/** A load: distance in the list to the earlier store whose data it reads; 0: unknown, as in
+	 * llvm-mca.  It waits for that store as for a register, which is written `forward_latency`
+	 * cycles after the store has executed and read when the load has: see struct
+	 * pesa_mca_block_options. */
 	unsigned int forwarded_by;
 	/** That store has not all of its data, or is not the only one on its way that does: the
 	 * load waits until the store has retired and its data is in the cache (`drain_latency`). */
 	bool forwarded_partly;
+	/** A load that misses, where external stimuli are given: it takes so many cycles longer than
+	 * the model says. */
+	unsigned int late;
+	/** Younger loads and stores wait until it has executed.  It waits until older loads have
+	 * executed and older stores are in the cache (`drain_latency`).  What the model does not
+	 * have is one micro-op of one cycle without resources then, and in the block in any case. */
+	bool barrier;
 };
 
 /** Instructions bound to a model. */
 struct pesa_mca_block;
 
-/** How instructions are bound to a model; all zero serves. */
+/** How instructions are bound to a model; all zero is valid. */
 struct pesa_mca_block_options {
 	const char *processor;	     /**< of the model; NULL: the first */
 	const char *const *features; /**< further tuning features that are on, or "-name" for off */
 	unsigned int feature_count;  /**< how many */
 	unsigned int call_latency;   /**< cycles that a call takes; 0: 100 */
-	bool follow_calls;     /**< callees are in the block: a call costs what the model says */
-	bool skip_unsupported; /**< leave instructions out that the model does not know */
+	bool follow_calls;	     /**< callees are in the block: a call has the model's cost */
+	bool skip_unsupported;	     /**< leave instructions out that the model does not know */
 	/** Describe every instance of an opcode by its own operands, where llvm-mca describes all
 	 * by those of the first one in the block (which may read or write x0). */
 	bool own_operands;
 	/** Cycles from when a store has executed until a load that reads its data has it; only for
-	 * instructions that say `forwarded_by`. */
+	 * instructions with `forwarded_by`. */
 	unsigned int forward_latency;
 	/** Cycles from when a store retires until a load that waits for it to reach the cache has
 	 * its data; 0: not known, no load waits for that. */
@@ -232,16 +240,16 @@ struct pesa_mca_use {
 	unsigned int release;  /**< cycles from issue until it is free */
 };
 
-/** What a model says about an instruction. */
+/** The costs of an instruction in a model. */
 struct pesa_mca_information {
 	const char *opcode;		/**< LLVM's name */
-	unsigned int micro_ops;		/**< that it is split into */
+	unsigned int micro_ops;		/**< number of micro-ops that it is split into */
 	unsigned int latency;		/**< cycles, forwarding delays included */
 	unsigned int bypass_latency;	/**< cycles until a consumer can use the result early */
 	double reciprocal_throughput;	/**< cycles per instruction */
 	bool load;			/**< may read memory */
 	bool store;			/**< may write memory */
-	bool side_effects;		/**< has effects that its operands do not tell */
+	bool side_effects;		/**< has effects that are not in its operands */
 	bool call;			/**< a call */
 	bool return_;			/**< a return */
 	unsigned int uses;		/**< how many */
@@ -384,7 +392,12 @@ struct pesa_mca_run_options {
 	unsigned int register_file_size; /**< 0: unlimited */
 	unsigned int load_queue;	 /**< entries; 0: the model's, or unlimited */
 	unsigned int store_queue;	 /**< likewise */
-	bool loads_alias_stores;	 /**< a load waits for older stores */
+	/** Not as llvm-mca, where a store leaves the store queue when it retires: from the cycle
+	 * after it goes to the cache, in order, at most so many a cycle.  0: as llvm-mca.
+	 * Out-of-order processors. */
+	unsigned int store_ports;
+	unsigned int store_latency; /**< cycles that takes, then its entry is free */
+	bool loads_alias_stores;    /**< a load waits for older stores */
 	/** Not as llvm-mca: stores wait for nothing but their operands (where llvm-mca has them
 	 * issue after older stores, and after older loads), loads only for the store that forwards
 	 * to them; of instructions that are ready the oldest issues first, however many wait for
@@ -413,7 +426,7 @@ const char *pesa_mca_register_name(unsigned int reg);
 /** The resource of the model for one bit of an event's `resources`.
  * @readers @nothing_owned */
 unsigned int pesa_mca_model_resource_of(const struct pesa_mca_model *model, unsigned int bit);
-/** The bits that stand for a resource of the model; for a group also those of its members.
+/** The bits of a resource of the model; for a group also those of its members.
  * @readers @nothing_owned */
 uint64_t pesa_mca_model_resource_mask(const struct pesa_mca_model *model, unsigned int index);
 

@@ -8,12 +8,12 @@
  * its records are brought while they are read, and which can be had again from a merged file; what
  * names a recording is the digest of that form.  The set is in the order of host, begin and digest.
  *
- * In a merged file one recording follows the other.  They are kept apart by what every
- * reader of perf.data looks at: event ids of their own; process and thread numbers that are unique in
- * the file (a number that an earlier recording uses is replaced by one above 4194304, which no kernel
- * gives to a process); times that do not overlap (a recording that began before the end of the one in
- * front of it is moved behind that).  What was done to each is written into the file
- * (Documentation/perf-data.md), so that it can be undone.
+ * A merged file has one recording after the other.  They differ in fields that every reader of
+ * perf.data uses: event ids; process and thread numbers, which are unique in the file (a number
+ * that an earlier recording uses is replaced by one above 4194304, which no kernel gives to a
+ * process); and times, which do not overlap (a recording that began before the end of the previous
+ * one is moved after it).  The file records these changes (Documentation/perf-data.md), so that
+ * they can be undone.
  *
  * Each input is read twice: once for digest and process numbers, once to be copied.  Memory is that of
  * one reader, and some bytes for each process and thread.
@@ -65,8 +65,9 @@ struct pesa_error *pesa_merge_create(struct pesa_merge **merge);
 void pesa_merge_free(struct pesa_merge *merge);
 
 /**
- * Read an input for the first time.  An error leaves the merge as it was.  `path` is copied.  Damage is
- * no error: *damage says in one line what could not be read; valid as long as the merge, NULL: nothing.
+ * Read an input for the first time.  An error leaves the merge as it was.  `path` is copied.
+ * Damage is not an error: *damage is one line about what could not be read, valid as long as the
+ * merge; NULL: none.
  * @one_thread @object_owns */
 struct pesa_error *pesa_merge_add(struct pesa_merge *merge, const char *path, const char **damage);
 
@@ -77,7 +78,7 @@ struct pesa_error *pesa_merge_arrange(struct pesa_merge *merge);
 /** How many recordings there are, those given again included; after pesa_merge_arrange().
  * @one_thread @nothing_owned */
 size_t pesa_merge_count(const struct pesa_merge *merge);
-/** A recording, in the order of the merged file, those given again behind.  Its strings live as long as
+/** A recording, in the order of the merged file; duplicates are last.  Its strings live as long as
  * the merge.
  * @one_thread @object_owns */
 void pesa_merge_recording(const struct pesa_merge *merge, size_t index,

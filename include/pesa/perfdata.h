@@ -86,7 +86,7 @@ struct pesa_raw_sample {
 	uint32_t tid;	    /**< thread */
 	uint32_t raw_size;  /**< bytes, perf's padding included */
 	const uint8_t *raw; /**< valid during the call */
-	uint64_t period;    /**< events that it stands for */
+	uint64_t period;    /**< number of events that it represents */
 };
 
 /** Takes a sample (true), or leaves it (false). */
@@ -101,7 +101,7 @@ void pesa_perfdata_offer_raw(struct pesa_perfdata *reader, pesa_raw_sample_funct
 /** How many events were recorded; of a pipe: as far as it was read.
  * @one_thread @nothing_owned */
 unsigned int pesa_perfdata_attribute_count(const struct pesa_perfdata *reader);
-/** One of them; NULL: the index is too large.
+/** A recorded event; NULL: the index is too large.
  * @one_thread @object_owns */
 const struct pesa_attribute *pesa_perfdata_attribute(const struct pesa_perfdata *reader,
 						     unsigned int index);
@@ -126,8 +126,9 @@ const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);
  * @one_thread @object_owns */
 const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader);
 /**
- * What was counted over the whole recording, event by event; beside the capabilities, where stock
- * perf keeps them too (as those of a PMU "pesa_counts").  Names live as long as the reader.
+ * The count of one event over the whole recording.  The file has them in perf's feature section
+ * PMU_CAPS, as capabilities of a PMU "pesa_counts", where stock perf keeps them.  Names live as
+ * long as the reader.
  */
 struct pesa_count {
 	const char *event; /**< "TOPDOWN.SLOTS" */
@@ -136,33 +137,34 @@ struct pesa_count {
 /** All that was counted; *count is how many.
  * @one_thread @object_owns */
 const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count);
-/** The kernel of the machine that recorded; NULL: the file does not tell.
+/** The kernel release of the machine that recorded; NULL: not recorded in the file.
  * @one_thread @takes_object */
 const char *pesa_perfdata_os_release(const struct pesa_perfdata *reader);
-/** Its processor, as text; NULL: the file does not tell.
+/** The processor of that machine, as text; NULL: not recorded in the file.
  * @one_thread @object_owns */
 const char *pesa_perfdata_cpu_description(const struct pesa_perfdata *reader);
-/** How many CPUs it has; 0: the file does not tell.
+/** How many CPUs that machine has; 0: not recorded in the file.
  * @one_thread @nothing_owned */
 unsigned int pesa_perfdata_cpus(const struct pesa_perfdata *reader);
 /** Whether the file is of the other byte order than this machine.
  * @one_thread @nothing_owned */
 bool pesa_perfdata_swapped(const struct pesa_perfdata *reader);
 
-/** Something that a merged file says of a recording in it. */
+/** A fact about a recording in a merged file. */
 struct pesa_fact {
 	const char *name;  /**< of the fact, "host" */
 	const char *value; /**< as text */
 };
 /** A recording in a merged file. */
 struct pesa_recording {
-	const struct pesa_fact *fact; /**< what is said of it */
+	const struct pesa_fact *fact; /**< its facts */
 	size_t facts;		      /**< how many */
 };
 /**
- * A merged file (merge.h) says of each recording in it where it came from and how it was changed, as
- * names and values; beside the capabilities too, as those of a PMU "pesa_recording" for each.  *count
- * is how many recordings there are.
+ * The recordings in a merged file (merge.h), with facts about the origin of each and how it was
+ * changed;
+ * *count is how many there are.  The file has them in PMU_CAPS, as capabilities of a PMU
+ * "pesa_recording" for each.
  * @one_thread @object_owns */
 const struct pesa_recording *pesa_perfdata_recordings(const struct pesa_perfdata *reader,
 						      size_t *count);
@@ -170,13 +172,13 @@ const struct pesa_recording *pesa_perfdata_recordings(const struct pesa_perfdata
  * @readers @object_owns */
 const char *pesa_recording_fact(const struct pesa_recording *recording, const char *name);
 
-/** Build id from the feature section for this path, for maps that lack one; false if absent.  Of a
- * merged file all that is known stands in the maps: one path may be different files.
+/** Build id from the feature section for this path, for maps that lack one; false if absent.  In a
+ * merged file only the maps have build ids: one path may be different files.
  * @one_thread @nothing_owned */
 bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
 			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size);
 
-/** What the file says beside its events, for those who follow its events; valid as long as the reader.
+/** Facts of the file for code that sees only its events; valid as long as the reader.
  * @one_thread @object_owns */
 struct pesa_origin pesa_perfdata_origin(const struct pesa_perfdata *reader);
 
@@ -238,10 +240,11 @@ struct pesa_error *pesa_perfdata_writer_create(const char *path,
 bool pesa_perfdata_is_standard_output(const char *path);
 
 /**
- * Append a sample.  For all of pesa_perfdata_write_*(): sample ids are filled in from `attribute` (its
- * first id).  Samples carry what the attribute's sample_type says; side-band records the fields of
- * sample_id_all (pid, tid, time, cpu, id) of the first attribute.  No record can be larger than 65535
- * bytes: what does not fit is an error, and nothing of it is written.  `time` is in ns.
+ * Append a sample.  For all of pesa_perfdata_write_*(): sample ids are filled in from `attribute`
+ * (its first id).  Samples have the fields of the attribute's sample_type; side-band records the
+ * fields of sample_id_all (pid, tid, time, cpu, id) of the first attribute.  No record can be
+ * larger than 65535 bytes: what does not fit is an error, and nothing of it is written.  `time` is
+ * in ns.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *writer,
 					      const struct pesa_sample *sample, uint16_t misc);
@@ -249,6 +252,10 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
 					    const struct pesa_mmap *mmap, uint64_t time);
+/** Append a PERF_RECORD_CGROUP.
+ * @one_thread @nothing_owned */
+struct pesa_error *pesa_perfdata_write_cgroup(struct pesa_perfdata_writer *writer,
+					      const struct pesa_cgroup *cgroup, uint64_t time);
 /** Append a PERF_RECORD_COMM.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,
@@ -281,8 +288,8 @@ struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, 
 					   size_t size);
 /**
  * An exact record (record.h) of one static instruction, as samples of sample->attribute: several of
- * them when the entries do not fit into one.  `executions` stands in the first only, so that
- * everything that the records of one instruction say adds up.  ip is `pc`, the period the cycles of
+ * them when the entries do not fit into one.  Only the first has `executions`, so that
+ * the records of one instruction can be added up.  ip is `pc`, the period the cycles of
  * the record's buckets, so that stock perf shows them too; `sample` gives the rest.
  * @one_thread @nothing_owned */
 struct pesa_error *

@@ -2,17 +2,17 @@
 /** @file
  * Pipeline traces: the log of an RTL simulation or a simulator as hardware.
  *
- * A pipeline trace tells for every instruction when it was fetched, in which stage it was, and when it
- * retired or was flushed.  From that follows what every cycle of the retire stage was, hence an exact
- * profile (the golden reference) and the samples that shpmsdetails would have delivered.
+ * A pipeline trace has for every instruction when it was fetched, in which stages it was, and when
+ * it retired or was flushed.  From that follows the state of the retire stage in every cycle, hence
+ * an exact profile (the golden reference) and the samples that shpmsdetails would have delivered.
  *
- * Formats: Kanata (version 0004, tab-separated lines I, L, S, E, R, C) and gem5's O3PipeView.  Stage
- * names, and where PCs and causes stand, differ from producer to producer: a state map says it, a small
- * text file (Documentation/pipeline-traces.md).
+ * Formats: Kanata (version 0004, tab-separated lines I, L, S, E, R, C) and gem5's O3PipeView.
+ * Stage names and the places of PCs and causes differ from producer to producer.  A state map, a
+ * small text file, defines them (Documentation/pipeline-traces.md).
  *
- * Bytes of the trace are fed in pieces of any size.  Memory is bounded by the instructions in flight.  A
- * damaged line is counted and passed over.  Where a log cannot tell two states apart, a rule decides,
- * and the summary says which rule, and how many cycles it decided.
+ * Bytes of the trace are fed in pieces of any size.  Memory is bounded by the instructions in
+ * flight.  A damaged line is counted and skipped.  If a log does not distinguish two states, a rule
+ * decides; the summary lists the rules with the cycles that each decided.
  *
  * Threads: a map is constant once it is bound and may be shared; different traces may be read by different
  * threads at the same time, one of them by one thread at a time, which also calls the functions of its
@@ -89,7 +89,7 @@ bool pesa_pipeline_detect(const char *text, size_t size, enum pesa_pipeline_form
 /* clang-format off */
 /** Every rule by which a cycle is given a state: RULE(identifier, name, certain, what it decides). */
 #define PESA_PIPELINE_RULES(RULE)                                                                   \
-	RULE(TOLD, "flush-told", true, "flushed: the log names the instruction that caused it")      \
+	RULE(MARKED, "flush-marked", true, "flushed: the log marks the instruction that caused it") \
 	RULE(MISPREDICT, "mispredict", true,                                                          \
 	     "flushed: a transfer's wrong path was thrown away, and another one fetched")             \
 	RULE(REPLAY, "replay", true,                                                                  \
@@ -146,7 +146,7 @@ enum pesa_pipeline_problem {
 	PESA_PIPELINE_DUPLICATE_ID, /**< instructions that begin while one of the same number is in flight */
 	PESA_PIPELINE_BACKWARDS,   /**< cycles that go back */
 	PESA_PIPELINE_LOST,	   /**< instructions without an end */
-	PESA_PIPELINE_WITHOUT_PC,  /**< retired instructions whose address the log does not tell */
+	PESA_PIPELINE_WITHOUT_PC,  /**< retired instructions without an address in the log */
 	PESA_PIPELINE_ORDER,	   /**< retired before an older one */
 	PESA_PIPELINE_WIDTH,	   /**< cycles in which more retired than the core can */
 	PESA_PIPELINE_OUTSIDE,	   /**< retired where no ELF file has text */
@@ -200,11 +200,29 @@ struct pesa_pipeline_summary {
 		found[PESA_PIPELINE_PROBLEMS]; /**< by enum pesa_pipeline_problem */
 };
 
+/** A stage that an instruction was in. */
+struct pesa_pipeline_entry {
+	uint32_t after; /**< cycles from the fetch of the instruction until it entered */
+	uint8_t stage;	/**< index in pesa_pipeline_summary.stage */
+};
+
+/** An instruction that has left the pipeline.  Cycles count from the log's first. */
+struct pesa_pipeline_passed {
+	uint32_t hart;	/**< number of the hart, from 0 on */
+	bool has_pc;	/**< the log has its address */
+	bool retired;	/**< false: it was thrown away */
+	uint64_t pc;	/**< its address */
+	uint64_t fetch; /**< cycle in which it was fetched */
+	uint64_t ended; /**< cycle in which it retired or was thrown away; UINT64_MAX: not known */
+	const struct pesa_pipeline_entry *entry; /**< stages in the order of time */
+	unsigned int entries;			 /**< how many */
+};
+
 /** How a trace is read, and who is told of what. */
 struct pesa_pipeline_options {
 	const struct pesa_pipeline_map *map; /**< bound, used by reference */
 	uint32_t retire_width;		     /**< 0: not known */
-	uint32_t ct_targets;		     /**< branch targets that a record can tell */
+	uint32_t ct_targets;		     /**< branch targets that a record can hold */
 	uint32_t ctr_depth;		     /**< control transfer records; 0: none */
 	uint64_t period;		     /**< cycles, 0: no samples */
 	uint64_t jitter;		     /**< as pesa record */
@@ -220,7 +238,15 @@ struct pesa_pipeline_options {
 	struct pesa_error *(*sample)(void *context, uint32_t hart, uint64_t cycle,
 				     const struct pesa_record *record,
 				     const struct pesa_branch_entry *branches, unsigned int count);
-	void *context; /**< the first argument of the three */
+	/** The text that the log has for the instruction at `pc`.  NULL: not told. */
+	void (*named)(void *context, uint64_t pc, const char *text);
+	/** An instruction left the pipeline; micro-ops each, in the order of the program.  NULL: not
+	 * told. */
+	void (*passed)(void *context, const struct pesa_pipeline_passed *passed);
+	/** The retire stage of a hart was in a state in the cycles [start, end).  NULL: not told. */
+	void (*cycles)(void *context, uint32_t hart, uint64_t start, uint64_t end,
+		       unsigned int state, uint16_t cause);
+	void *context; /**< the first argument of these */
 };
 
 /** A trace that is being read. */

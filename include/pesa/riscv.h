@@ -8,8 +8,8 @@
  * (outputs first, then inputs).  What holds for every instance of an opcode (mnemonic, properties,
  * implicit registers) is in its static description, struct pesa_opcode.
  *
- * What is an instruction, and which one, is what LLVM's disassembler says with the same extensions: where
- * encodings of extensions overlap, its order of decoder tables decides.
+ * Instructions are decoded as by LLVM's disassembler with the same extensions: where encodings of
+ * extensions overlap, its order of decoder tables decides.
  *
  * Threads: every function here may be called by any thread at any time; tables are constant, and so is
  * an instruction set once it is made: threads may share it.  One takes about 2 MB and a few
@@ -54,13 +54,13 @@ enum pesa_register {
 struct pesa_isa;
 
 /**
- * Make an instruction set from an ISA string as in RISC-V ELF attributes and -march ("rv64gc_zba_zbb",
- * "rv64i2p1_m2p0_...", vendor extensions included), from a profile ("rva23u64", "rva23u64_zvkng"), or
- * from "rv32"/"rv64" alone, which stands for
- * every ratified extension that does not conflict with another (E, Zfinx and relatives, Zcmp, Zcmt, Zce,
- * Zclsd and vendor extensions left out).  Versions are read and do not matter.  Extensions that are not
- * known, those that LLVM 22 calls experimental included, are an error naming them; a caller that can do
- * without falls back to "rv32" or "rv64".  The caller frees it with pesa_isa_free() (NULL is allowed).
+ * Make an instruction set from an ISA string as in RISC-V ELF attributes and -march
+ * ("rv64gc_zba_zbb", "rv64i2p1_m2p0_...", vendor extensions included), from a profile ("rva23u64",
+ * "rva23u64_zvkng"), or from "rv32"/"rv64" alone: every ratified extension that does not conflict
+ * with another (not E, Zfinx and relatives, Zcmp, Zcmt, Zce, Zclsd and vendor extensions).
+ * Versions are read and ignored.  Unknown extensions, and those that LLVM 22 calls experimental,
+ * are an error that names them; the caller may fall back to "rv32" or "rv64".  The caller frees it
+ * with pesa_isa_free() (NULL is allowed).
  * @any_thread @caller_owns */
 struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa);
 /** Free an instruction set.  NULL is allowed.
@@ -82,7 +82,7 @@ unsigned int pesa_isa_xlen(const struct pesa_isa *isa);
 #define PESA_OPCODE_RETURN	 (1u << 6)  /**< returns from a call or a trap */
 #define PESA_OPCODE_TERMINATOR	 (1u << 7)  /**< ends a basic block */
 #define PESA_OPCODE_BARRIER	 (1u << 8)  /**< control never falls through */
-#define PESA_OPCODE_SIDE_EFFECTS (1u << 9)  /**< has effects that its operands do not tell */
+#define PESA_OPCODE_SIDE_EFFECTS (1u << 9)  /**< has effects that are not in its operands */
 #define PESA_OPCODE_ATOMIC	 (1u << 10) /**< an atomic memory operation */
 #define PESA_OPCODE_FENCE	 (1u << 11) /**< orders memory or instruction fetch */
 #define PESA_OPCODE_SYSTEM	 (1u << 12) /**< ecall, ebreak, mret, sret, wfi, ... */
@@ -114,10 +114,10 @@ int pesa_opcode_find(const char *name);
 
 /** What an operand is. */
 enum pesa_operand_kind {
-	PESA_OPERAND_REGISTER, /**< value: enum pesa_register, first one of a group or pair;
+	PESA_OPERAND_REGISTER,	/**< value: enum pesa_register, first one of a group or pair;
 				   PESA_REGISTER_NONE for a vector mask that is not there */
-	PESA_OPERAND_IMMEDIATE, /**< value: the number, sign-extended and scaled as its semantics say */
-	PESA_OPERAND_TARGET, /**< value: byte offset from this instruction's address */
+	PESA_OPERAND_IMMEDIATE, /**< value: the number, sign-extended and scaled by its semantics */
+	PESA_OPERAND_TARGET,	/**< value: byte offset from this instruction's address */
 };
 
 /** Most operands of an instruction. */
@@ -133,10 +133,10 @@ struct pesa_operand {
 };
 
 /**
- * A decoded instruction.  Operands stand in the order of LLVM's machine instruction: outputs, then
+ * A decoded instruction.  Operands are in the order of LLVM's machine instruction: outputs, then
  * inputs.  An operand that is both (the a0 of c.add a0, a1; vd of a multiply-add) appears twice, once as
  * output and once as input; a register that the opcode fixes (sp of c.lwsp) is an operand where LLVM has
- * it as one, and implicit otherwise.  What stands in operand[] behind the last operand is undefined.
+ * it as one, and implicit otherwise.  Elements of operand[] after the last operand are undefined.
  */
 struct pesa_insn {
 	uint16_t opcode;				/**< id */

@@ -2,8 +2,9 @@
 /** @file
  * Address spaces over time.
  *
- * A recording tells of mappings, execs, forks and exits between its samples.  struct pesa_spaces
- * follows them: feed it every event in time order, and ask for the layout of a process at any moment.
+ * A recording has events of mappings, execs, forks and exits between its samples.  struct
+ * pesa_spaces follows them: apply every event in time order, and ask for the layout of a process at
+ * any time.
  *
  * A layout is an immutable, sorted list of mappings, shared by all processes and moments that have the
  * same one (a fork copies nothing).  A new mapping replaces what it overlaps, as mmap(MAP_FIXED) does
@@ -39,7 +40,7 @@ enum pesa_dso_kind {
 enum pesa_dso_status {
 	PESA_DSO_OK,	  /**< it could */
 	PESA_DSO_MISSING, /**< no such file (any more) */
-	PESA_DSO_CHANGED, /**< the build id is another one now */
+	PESA_DSO_CHANGED, /**< it has another build id now */
 	PESA_DSO_FOREIGN, /**< not an ELF file for RISC-V */
 	PESA_DSO_DAMAGED, /**< not a readable ELF file */
 	PESA_DSO_NO_FILE, /**< never had one (JIT, unknown) */
@@ -66,7 +67,7 @@ struct pesa_dso {
 /** A range of addresses that holds a part of a binary. */
 struct pesa_mapping {
 	uint64_t start;	 /**< run-time address */
-	uint64_t end;	 /**< run-time address behind its last byte */
+	uint64_t end;	 /**< run-time address after its last byte */
 	uint64_t offset; /**< in the file, of start */
 	uint32_t dso;	 /**< index, for pesa_spaces_dso() */
 };
@@ -106,14 +107,15 @@ struct pesa_error *pesa_spaces_advance(struct pesa_spaces *spaces, uint64_t time
 /** A dump that the recording named, read or not. */
 struct pesa_spaces_dump {
 	const char *path; /**< as recorded */
-	/** One line: why it is not read, or what of it was lost or is uncertain; NULL: nothing. */
+	/** One line: why it is not read, or which part was lost or is uncertain; NULL: no
+	 * problem. */
 	const char *problem;
 	bool refused; /**< nothing of it is used */
 };
 /** How many dumps the recording named.
  * @one_thread @nothing_owned */
 size_t pesa_spaces_dump_count(const struct pesa_spaces *spaces);
-/** One of them, by index.
+/** A dump, by index.
  * @one_thread @object_owns */
 struct pesa_spaces_dump pesa_spaces_dump(const struct pesa_spaces *spaces, size_t index);
 
@@ -122,10 +124,10 @@ struct pesa_spaces_dump pesa_spaces_dump(const struct pesa_spaces *spaces, size_
 struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pesa_event *event);
 
 /** The layout of a process now, never NULL except when memory ran out; valid until the next event is
- * applied unless held.  A process that was never heard of has an empty one.
+ * applied unless held.  A process without any event has an empty layout.
  * @one_thread @object_owns */
 const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_t pid);
-/** The kernel's.
+/** The layout of the kernel.
  * @one_thread @object_owns */
 const struct pesa_layout *pesa_spaces_kernel(struct pesa_spaces *spaces);
 
@@ -139,8 +141,8 @@ void pesa_layout_release(const struct pesa_layout *layout);
  * @one_thread @object_owns */
 const struct pesa_mapping *pesa_layout_find(const struct pesa_layout *layout, uint64_t address);
 
-/** Binaries seen so far.  Index 0 is the one for samples in no mapping.  The status is not looked at
- * here (PESA_DSO_OK or _NO_FILE).
+/** Binaries seen so far.  Index 0 is the one for samples in no mapping.  The status is not
+ * checked here (it is PESA_DSO_OK or _NO_FILE).
  * @one_thread @nothing_owned */
 unsigned int pesa_spaces_dso_count(const struct pesa_spaces *spaces);
 /** A binary; lives as long as the spaces.  The index must be below the count.

@@ -4,8 +4,13 @@
  *
  * By libdw: the ELF symbol tables, DWARF lines and inlined subroutines; separate debug files are found
  * by debug link, build-id directory (/usr/lib/debug/.build-id) and, when DEBUGINFOD_URLS is set, from
- * a debuginfod server.  JIT code is named by a jitdump or by
+ * a debuginfod server; names that a distribution left in the binary (.gnu_debugdata) are read too.
+ * Functions without a symbol are those of the unwinding table (.eh_frame) and of calls.  JIT code is named by a jitdump or by
  * /tmp/perf-PID.map.  Names of C++ and Rust are demangled.
+ *
+ * The functions that look something up read files, each at its first use.  Their errors say that there
+ * was no memory for it; what was read by then is dropped, and the next call tries again.  Files that
+ * cannot be read are no errors but the dso's problem (pesa_symbols_problem()).
  *
  * Threads: different struct pesa_symbols may be used by different threads at the same time, one of them,
  * with its profile, by one thread at a time; pesa_demangle() may be called by any thread at any time.
@@ -27,8 +32,9 @@ struct pesa_symbols;
 
 /** A function. */
 struct pesa_symbol {
-	const char *name; /**< demangled; "[unknown]" style names are never made up here: NULL */
-	const char *linkage_name; /**< as in the ELF file */
+	/** demangled; of a function without a symbol, binary and address: "python3.13+0x31f92" */
+	const char *name;
+	const char *linkage_name; /**< as in the ELF file; NULL: a function without a symbol */
 	uint64_t start;		  /**< ELF virtual address */
 	uint64_t size;		  /**< bytes */
 };
@@ -61,45 +67,53 @@ pesa_symbols_create_for(const struct pesa_dso *(*dso)(void *context, uint32_t in
  * @one_thread @takes_object */
 void pesa_symbols_free(struct pesa_symbols *symbols);
 
-/** The function that holds an address; NULL: none.  Strings live as long as `symbols`.
+/** The function that holds an address.  *symbol: NULL if there is none.  Strings live as long as
+ * `symbols`.
  * @one_thread @object_owns */
-const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso,
-					    uint64_t address);
-/** The functions with this name, demangled or linkage, up to max.  A name of C++ or Rust may be given
- * without its parameter list where no function has exactly that name; a mere prefix is not enough.
+struct pesa_error *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
+				     const struct pesa_symbol **symbol);
+/** The functions with this name, demangled or linkage, up to max; *count: how many.  A name of C++ or
+ * Rust may be given without its parameter list where no function has exactly that name; a mere prefix
+ * is not enough.
  * @one_thread @object_owns */
-size_t pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,
-			    const struct pesa_symbol **found, size_t max);
+struct pesa_error *pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso,
+					const char *name, const struct pesa_symbol **found,
+					size_t max, size_t *count);
 /** Source line of an address.
  * @one_thread @object_owns */
-struct pesa_source pesa_symbols_source(struct pesa_symbols *symbols, uint32_t dso,
-				       uint64_t address);
-/** Inlined call chain, innermost first, the function itself last.  Returns how many were filled.
+struct pesa_error *pesa_symbols_source(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
+				       struct pesa_source *source);
+/** Inlined call chain, innermost first, the function itself last.  *count: how many were filled.
  * @one_thread @object_owns */
-size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
-			    struct pesa_inline_frame *frames, size_t max);
+struct pesa_error *pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso,
+					uint64_t address, struct pesa_inline_frame *frames,
+					size_t max, size_t *count);
 /** Files; the caller frees the paths; NULL: there is none. */
 struct pesa_symbol_paths {
-	char *main;	 /**< the ELF file, or, where that is not to be had, one with its symbols */
+	char *main;	 /**< the ELF file; if it is not available, one with its symbols */
 	char *debug;	 /**< its separate debug file */
-	char *alternate; /**< what several debug files have in common, and its build id */
+	char *alternate; /**< the file with the common parts of several debug files (dwz) */
 	uint8_t alternate_id[20];  /**< its build id */
 	uint8_t alternate_id_size; /**< bytes of it; 0: none */
 };
-/** The files that the symbols of a dso come from, as they were opened: for those who copy them.
+/** The files that the symbols of a dso come from, as they were opened; for archives.
  * @one_thread @object_owns */
-struct pesa_symbol_paths pesa_symbols_paths(struct pesa_symbols *symbols, uint32_t dso);
-/** What went wrong for a dso (no symbols, no debug information, ...): one line, NULL: nothing.
+struct pesa_error *pesa_symbols_paths(struct pesa_symbols *symbols, uint32_t dso,
+				      struct pesa_symbol_paths *paths);
+/** What went wrong for a dso (no symbols, no debug information, ...): one line.  *problem: NULL if
+ * nothing did.
  * @one_thread @object_owns */
-const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso);
-/** Maps of code made at run time that were not read, because of who owns them or what they are, as
- * far as they were asked for; the reason of the first.
+struct pesa_error *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso,
+					const char **problem);
+/** Number of perf-PID.map files that were refused so far, because of their owner or type; *first is
+ * the reason for the first.
  * @one_thread @object_owns */
 size_t pesa_symbols_refused(const struct pesa_symbols *symbols, const char **first);
 
-/** Demangle a C++ (Itanium) or Rust (legacy, v0) name; NULL if it is not mangled.  Caller frees.
+/** Demangle a C++ (Itanium) or Rust (legacy, v0) name.  *readable: NULL if it is not mangled; the caller
+ * frees it.
  * @any_thread @caller_owns */
-char *pesa_demangle(const char *name);
+struct pesa_error *pesa_demangle(const char *name, char **readable);
 
 PESA_DECLARATIONS_END
 

@@ -2,28 +2,28 @@
 /** @file
  * Top-down: what became of the slots of a core, in a hierarchy of reasons.
  *
- * A core that retires W instructions a cycle has W slots a cycle.  A slot in which an instruction
- * retired is retiring; every other is lost to one reason.  The hierarchy, and the names of its
- * first two levels, are those of the RISC-V Performance Events specification (TOPDOWN.*), which
- * counts slots of dispatch; here they are slots of the retire stage, because that is the stage of
- * which a sample tells (Documentation/topdown.md says what that changes).  The third level is what
- * the causes of a record tell, or, of the reasons that have none, the second one again.
+ * A core that retires W instructions per cycle has W slots per cycle.  A slot in which an
+ * instruction retired is retiring; every other slot is lost to one reason.  The hierarchy, and the
+ * names of its first two levels, are those of the RISC-V Performance Events specification
+ * (TOPDOWN.*), which counts slots of dispatch; here they are slots of the retire stage, because
+ * that is the stage that a sample describes (Documentation/topdown.md explains the difference).
+ * The third level is the causes of a record; reasons without causes repeat the second level.
  *
  * The rule, for one cycle as the hardware records it (specification notes; design.md):
  *
- *   none retired   all W slots go to the reason of the state: stalled is memory when the
- * instruction missed, core otherwise; flushed is mispredicts or clears; drained is front-end
- *                  latency, or memory when a full store queue kept the next one out
+ *   none retired   all W slots go to the reason of the state.  Stalled: memory if the instruction
+ *                  missed, else core.  Flushed: mispredicts or clears.  Drained: front-end latency,
+ *                  or memory if a full store queue kept the next instruction out.
  *   n retired      n slots are retiring; the W - n lost ones go to the reason of the instruction
- *                  that CAUSEOFFSET names.  If that is the one behind the last that retired, it
- * kept more from retiring: memory when it missed data, front-end latency when it missed text and
- * nothing else, else core.  If it is the last that retired and was mispredicted, or serialises, the
- * pipeline was emptied behind it.  If nobody is named, nothing that could have retired was there:
- * front-end bandwidth.
+ *                  that CAUSEOFFSET names.  If it is the one after the last that retired, it kept
+ *                  more from retiring: memory if it missed data, front-end latency if it missed
+ *                  text and nothing else, else core.  If it is the last that retired and was
+ *                  mispredicted, or serialises, the pipeline was emptied after it.  If none is
+ *                  named, no instruction was ready to retire: front-end bandwidth.
  *
- * It is a function of the record alone, so hardware can count by it as well as sample by it: the
- * virtual core's RETIRE.*.SLOTS do (decoder/core/events.h), and that is what sampled shares are
- * held to.  The functions are inline because that model runs one of them for each cycle.
+ * It is a function of the record alone, so hardware can count by it as well as sample by it.  The
+ * virtual core's counters RETIRE.*.SLOTS do (decoder/core/events.h); sampled shares are tested
+ * against them.  The functions are inline because that model runs one of them for each cycle.
  *
  * Threads: every function here may be called by any thread at any time.
  */
@@ -79,24 +79,24 @@ enum pesa_topdown_node {
 /** The deepest level: the root is level 0. */
 #define PESA_TOPDOWN_LEVELS 3
 
-/** What PESA_TOPDOWN_NODES says of a node. */
+/** A node of PESA_TOPDOWN_NODES. */
 struct pesa_topdown_node_facts {
 	const char *name;	       /**< for people */
 	const char *key;	       /**< for programs: in JSON and options */
 	enum pesa_topdown_node parent; /**< SLOTS: itself */
 	uint8_t level;		       /**< 0..PESA_TOPDOWN_LEVELS */
 };
-/** By node.  A node stands behind its parent, and before its parent's next sibling. */
+/** By node.  A node comes after its parent, and before its parent's next sibling. */
 extern const struct pesa_topdown_node_facts pesa_topdown_nodes[PESA_TOPDOWN_NODES_COUNT];
 
-/** What a core's own CAUSE bits stand for, as masks; 0: not tracked. */
+/** The meanings of a core's own CAUSE bits, as masks; 0: not tracked. */
 struct pesa_topdown_bits {
 	uint16_t l2_miss;	/**< the second-level cache was missed */
 	uint16_t llc_miss;	/**< the last level was */
 	uint16_t page_walk;	/**< a page table was read */
-	uint16_t alloc_blocked; /**< no room behind the front end */
-	uint16_t store_forward; /**< data of a store that was not there */
-	uint16_t serialise;	/**< what follows waits for it */
+	uint16_t alloc_blocked; /**< no room for what the front end delivers */
+	uint16_t store_forward; /**< a load waited for the data of a store */
+	uint16_t serialise;	/**< younger instructions wait for it */
 };
 
 struct pesa_capabilities;
@@ -105,14 +105,16 @@ struct pesa_capabilities;
  * @any_thread @nothing_owned */
 struct pesa_topdown_bits pesa_topdown_bits(const struct pesa_capabilities *capabilities);
 
-/** Data that was not there. */
+/** Data that was not there.
+ * @any_thread @nothing_owned */
 static inline uint16_t pesa_topdown_memory_causes(const struct pesa_topdown_bits *bits)
 {
 	return PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS | bits->l2_miss | bits->llc_miss |
 	       bits->page_walk;
 }
 
-/** The reason of an instruction that is not done. */
+/** The reason of an instruction that is not done.
+ * @any_thread @nothing_owned */
 static inline enum pesa_topdown_node pesa_topdown_stalled(const struct pesa_topdown_bits *bits,
 							  uint16_t cause)
 {
@@ -130,7 +132,8 @@ static inline enum pesa_topdown_node pesa_topdown_stalled(const struct pesa_topd
 					   : PESA_TOPDOWN_CORE_EXECUTION;
 }
 
-/** The reason of an instruction that has not arrived. */
+/** The reason of an instruction that has not arrived.
+ * @any_thread @nothing_owned */
 static inline enum pesa_topdown_node pesa_topdown_drained(const struct pesa_topdown_bits *bits,
 							  uint16_t cause)
 {
@@ -142,7 +145,8 @@ static inline enum pesa_topdown_node pesa_topdown_drained(const struct pesa_topd
 					    : PESA_TOPDOWN_LATENCY_OTHER;
 }
 
-/** The reason of an empty pipeline behind an instruction. */
+/** The reason of an empty pipeline after an instruction.
+ * @any_thread @nothing_owned */
 static inline enum pesa_topdown_node pesa_topdown_flushed(const struct pesa_topdown_bits *bits,
 							  uint16_t cause)
 {
@@ -152,7 +156,8 @@ static inline enum pesa_topdown_node pesa_topdown_flushed(const struct pesa_topd
 				       : PESA_TOPDOWN_CLEARS_OTHER;
 }
 
-/** The reason of the lost slots of a cycle in which `instret` instructions retired. */
+/** The reason of the lost slots of a cycle in which `instret` instructions retired.
+ * @any_thread @nothing_owned */
 static inline enum pesa_topdown_node pesa_topdown_partial(const struct pesa_topdown_bits *bits,
 							  unsigned int instret,
 							  unsigned int cause_offset, uint16_t cause)
@@ -171,7 +176,8 @@ static inline enum pesa_topdown_node pesa_topdown_partial(const struct pesa_topd
 	return cause & text ? pesa_topdown_drained(bits, cause) : PESA_TOPDOWN_BANDWIDTH;
 }
 
-/** The reason of a cycle's lost slots.  `cause` is 0 where cause_offset is. */
+/** The reason of a cycle's lost slots.  `cause` is 0 where cause_offset is.
+ * @any_thread @nothing_owned */
 static inline enum pesa_topdown_node pesa_topdown_lost(const struct pesa_topdown_bits *bits,
 						       unsigned int state, unsigned int instret,
 						       unsigned int cause_offset, uint16_t cause)

@@ -2,11 +2,12 @@
 /** @file
  * The walk: from one record to weighted instructions.
  *
- * In a retiring cycle the record names the oldest instruction that retired and how many retired; the
- * walk finds the others by the lengths of the instructions in the text and by jumping to the targets
- * of the control transfers at their offsets, and gives each 1/INSTRET of the cycle.  In a cycle in
- * which none retired the instruction at the record's PC gets the whole cycle, under the record's
- * state and cause (specification notes, "What the record is for" and Decisions 1-5).
+ * In a retiring cycle the record has the address of the oldest instruction that retired, and how
+ * many retired.  The walk finds the others by the lengths of the instructions in the text and by
+ * following the control transfers at their offsets to their targets; each gets 1/INSTRET of the
+ * cycle.  In a cycle in which none retired the instruction at the record's PC gets the whole cycle,
+ * under the record's state and cause (specification notes, "What the record is for" and Decisions
+ * 1-5).
  *
  * Weights are integers in units of 1/PESA_CYCLE of a cycle (record.h): the weights of a result and its
  * unattributed remainder add up to exactly PESA_CYCLE.
@@ -46,21 +47,21 @@ struct pesa_details pesa_details_unpack(uint64_t details);
  * @any_thread @nothing_owned */
 uint64_t pesa_details_pack(const struct pesa_details *details);
 
-/** Read a raw payload.  An error says what cannot be (version, size, xlen).
+/** Read a raw payload.  An error names what is impossible (version, size, xlen).
  * @any_thread @nothing_owned */
 struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_record *record);
 
-/** What an instruction had to do with the sampled cycle. */
+/** The role of an instruction in the sampled cycle. */
 enum pesa_role {
 	PESA_ROLE_RETIRED,	/**< retired in the cycle, weight 1/INSTRET */
-	PESA_ROLE_STALLED,	/**< oldest, not done */
+	PESA_ROLE_STALLED,	/**< the oldest in flight, not complete */
 	PESA_ROLE_FLUSH_CAUSE,	/**< the pipeline is empty because of it */
 	PESA_ROLE_DRAINED_NEXT, /**< the next to arrive in an empty pipeline */
 	PESA_ROLE_BLAMED,	/**< kept further instructions from retiring; weight 0 */
-	PESA_ROLE_PLAIN,	/**< nothing is known of the cycle but this PC */
+	PESA_ROLE_PLAIN,	/**< at the PC of a sample without details */
 };
 
-/** State of the retire stage where it was not recorded: beyond those that RSTATE can hold. */
+/** State of the retire stage if it was not recorded; no value of RSTATE. */
 #define PESA_STATE_UNKNOWN PESA_STATE_COUNT
 /** States of a profile: those of RSTATE, and PESA_STATE_UNKNOWN. */
 #define PESA_PROFILE_STATES (PESA_STATE_COUNT + 1)
@@ -69,7 +70,7 @@ enum pesa_role {
  * @any_thread @static_result */
 const char *pesa_state_name(unsigned int state);
 
-/** Why (a part of) a cycle was given to no instruction. */
+/** Why a cycle, or a part of it, is attributed to no instruction. */
 enum pesa_unattributed {
 	PESA_UNATTRIBUTED_NO_DETAILS, /**< the record has neither details nor a PC */
 	PESA_UNATTRIBUTED_UNMAPPED,   /**< the walk left the mapped text */
@@ -84,7 +85,7 @@ enum pesa_unattributed {
  * @any_thread @static_result */
 const char *pesa_unattributed_name(enum pesa_unattributed reason);
 
-/** An instruction that a cycle was given to, or a part of it. */
+/** An instruction that a cycle, or a part of it, is attributed to. */
 struct pesa_step {
 	uint64_t address; /**< at run time */
 	uint32_t weight;  /**< of PESA_CYCLE */
@@ -92,11 +93,13 @@ struct pesa_step {
 	uint8_t state;	  /**< PESA_STATE_*, PESA_STATE_UNKNOWN */
 	uint16_t cause;	  /**< of this instruction */
 	uint8_t transfer; /**< enum pesa_step_transfer */
+	uint8_t flow;	  /**< enum pesa_flow, where it is known to have transferred control */
+	uint8_t length;	  /**< bytes, likewise */
 };
 
-/** Did the instruction itself (not a trap behind it) transfer control? */
+/** Whether the instruction itself (not a trap after it) transferred control. */
 enum pesa_step_transfer {
-	PESA_STEP_TRANSFER_UNKNOWN, /**< the record does not tell */
+	PESA_STEP_TRANSFER_UNKNOWN, /**< not recorded */
 	PESA_STEP_TRANSFER_NONE,    /**< no */
 	PESA_STEP_TRANSFER_TAKEN,   /**< yes */
 };
@@ -119,12 +122,12 @@ struct pesa_walk_result {
 	uint32_t unattributed[PESA_UNATTRIBUTED_REASONS]; /**< of PESA_CYCLE */
 };
 
-/** What there is at an address. */
+/** Whether an instruction can be read at an address. */
 enum pesa_text_status {
-	PESA_TEXT_OK,	       /**< there is one */
+	PESA_TEXT_OK,	       /**< it can */
 	PESA_TEXT_UNMAPPED,    /**< no mapping there */
-	PESA_TEXT_MISSING,     /**< mapped, but the bytes are not to be had */
-	PESA_TEXT_UNDECODABLE, /**< bytes, but no instruction */
+	PESA_TEXT_MISSING,     /**< mapped, but its bytes are not available */
+	PESA_TEXT_UNDECODABLE, /**< its bytes are not an instruction */
 };
 
 /** What the walk needs to know of an instruction. */

@@ -75,6 +75,7 @@ class Model:
         # Alone, or with all that has its numbers.
         if name in self.lines and generator.random() < 0.5:
             name = generator.choice(sorted(self.lines[name]))
+            one = self.classes[name]
         kinds = [kind for kind, possible in (
             ("latency", one["latency"]), ("latency", one["latency"]), ("advance", one["advance"]),
             ("pipelined", one["latency"] and one["latency"] > 1 and one["uses"]),
@@ -86,7 +87,7 @@ class Model:
             value = max(one["latency"] + 1, round(one["latency"] * (1 + generator.uniform(0.2, 3))))
             return f"{name}.latency={value}", one["latency"]
         if kind == "advance":  # of the SchedReads
-            name = min(self.lines[name]) if name in self.lines else name
+            name = min(line for line in self.lines[name] if self.classes[line]["advance"]) if name in self.lines else name
             return f"{name}.advance=0", 2
         if kind == "pipelined":
             resource = generator.choice(sorted(one["uses"]))

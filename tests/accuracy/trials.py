@@ -23,6 +23,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from accuracy import PESA  # noqa: E402  pylint: disable=wrong-import-position
@@ -41,7 +42,7 @@ class Failed(Exception):
 
 
 def run(words):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, check=False)
     if done.returncode:
         raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
     return done.stdout
@@ -53,8 +54,11 @@ class Trial:
     def __init__(self, seed, arguments, folder):
         self.program, self.arguments = Program(seed), arguments
         self.path = os.path.join(folder, f"{seed}")
+        # Another thread may be about to build the same program for another core.
         if not os.path.exists(self.path):
-            self.program.build(self.path)
+            part = f"{self.path}.{threading.get_ident()}"
+            self.program.build(part)
+            os.rename(part, self.path)
 
     def record(self, core, changes, rounds):
         """The recording, and how many cycles it has."""
@@ -207,6 +211,14 @@ def seeds_of(arguments):
     return [random.SystemRandom().randrange(1 << 40) for _ in range(arguments.count)]
 
 
+def replace_between(path, begin, end, text):
+    """Put text between two lines of a document, in place of what is there."""
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(document.split(begin)[0] + begin + text + end + document.split(end)[1])
+
+
 def pairs_of(arguments):
     cores = arguments.cores.split(",")
     if arguments.regressions:
@@ -250,10 +262,7 @@ def main():
     if not arguments.output:
         print(text)
     else:
-        with open(arguments.output, encoding="utf-8") as file:
-            document = file.read()
-        with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write(document.split(BEGIN)[0] + BEGIN + text + END + document.split(END)[1])
+        replace_between(arguments.output, BEGIN, END, text)
     wrong = sum(bool(r["findings"]) for r in results if not r["planted"])
     print(f"{failed} programs could not be run, {wrong} unmodified ones have a finding", file=sys.stderr)
     return 1 if failed or (arguments.regressions and wrong) else 0

@@ -3,10 +3,10 @@
  * Instructions decoded per second (length, opcode, operands) on one core.
  *
  *   bench_decode [FILE]     the code of FILE (an ELF file for RISC-V); default: valid random words,
- * and the distribution's C library for RISC-V if it is there
+ *                           and the distribution's C library for RISC-V if it is installed
  *
- * Prints the best of several runs over the same bytes: the machine's disturbances only slow it
- * down.
+ * Prints the best of several runs over the same bytes, because other load on the machine can only
+ * make a run slower.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define RUNS	   7
 #define CODE_BYTES (1 << 22)
 
-/* Seconds of processor time: what else runs on the machine is not part of it. */
+/* CPU time in seconds, which does not include other programs on the machine. */
 static double now(void)
 {
 	struct timespec time;

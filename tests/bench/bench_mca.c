@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks per second of the model itself, beside llvm-mca-22 on the same blocks in the same run.
+ * Blocks per second of the engine, compared with llvm-mca-22 on the same blocks in the same run.
  *
  *   bench_mca [PROCESSOR...]     BENCH_BLOCKS (1000) blocks of 4 to 24 instructions
  *
- * The library is timed on decoded instructions: binding each block to the model and running it 100
- * times, without listeners; the best of several runs.  llvm-mca is timed as a process, once in all
- * and once as what 100 further iterations cost it (its simulation alone, without its assembler).
- * All times are processor times.  Both have to give the same number of cycles for every block.
+ * The time of the library is that of binding each block of decoded instructions to the model and
+ * running it for 100 iterations, without listeners; the best of several runs.  There are two times
+ * for llvm-mca: that of the whole process, and that of 100 more iterations (its simulation without
+ * its assembler).  All times are CPU times.  Both programs must give the same number of cycles for
+ * every block.
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -34,7 +35,7 @@ struct block {
 	struct pesa_mca_instruction instruction[INSTRUCTIONS_MAX];
 };
 
-/* Seconds of processor time: what else runs on the machine is not part of it. */
+/* CPU time in seconds, which does not include other programs on the machine. */
 static double now(void)
 {
 	struct timespec time;
@@ -254,7 +255,7 @@ static bool compare(const char *processor, const struct block *blocks, unsigned 
 	printf("  library:  %9.0f blocks/s (%.2f us to bind a block, %.2f us to run it)\n",
 	       count / (library.bind + library.run), library.bind / count * 1e6,
 	       library.run / count * 1e6);
-	/* The longer run first, so that `expected` is left with the cycles of the other. */
+	/* The longer run comes first, so that `expected` has the cycles of the shorter one. */
 	peer_more = best_peer(processor, 2 * ITERATIONS, input, output, expected, count);
 	peer = best_peer(processor, ITERATIONS, input, output, expected, count);
 	if (peer < 0 || peer_more < 0) {

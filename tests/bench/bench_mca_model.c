@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long it takes to load the model of each built-in processor: text to tables, nothing cached.
- * The target is 5 ms.
+ * The time to load the model of each built-in processor: text to tables, without a cache.  The
+ * target is 5 ms.
  *
- * Per processor the first load (cold memory of the process) and the median and maximum of the
- * others are taken, in processor time, so that what else the machine runs is not part of it.
+ * For each processor it prints the time of the first load (the process has not used the memory
+ * before), and the median and maximum of the other loads.  These are CPU times, so that other
+ * programs on the machine have little effect.
  */
 #include <stdio.h>
 #include <stdlib.h>

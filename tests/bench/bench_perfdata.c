@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing and reading perf.data: samples a second, bytes a sample, for several compression levels,
- * and reading against stock perf on the same file.
+ * Writing and reading perf.data: samples per second and bytes per sample, for several compression
+ * levels; reading is compared with stock perf on the same file.
  *
  * Usage: bench_perfdata [SAMPLES]	(default 1000000)
  */

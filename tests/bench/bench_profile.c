@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pesa report against perf report --stdio on the same file: samples a second, how time grows from
- * 1 to 10 million samples, peak memory.
+ * pesa report compared with perf report --stdio on the same file: samples per second, time for 1
+ * and 10 million samples, peak memory.
  *
  * Usage: bench_profile [SAMPLES [SAMPLES...]]	(default 1000000 10000000)
  *
- * Two kinds of files: "program", whose records repeat as those of a program do (some thousand
- * distinct ones, a few of them hot), and "random", in which nearly half of all records are
- * distinct. Environment: PESA, the pesa binary; without it, or without perf, only what is there is
+ * There are two kinds of files: "program", whose records repeat like those of a program (some
+ * thousand distinct records, a few of them hot), and "random", in which nearly half of all records
+ * are distinct.  Environment: PESA, the pesa binary.  If PESA or perf is missing, it is not
  * measured.
  */
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void write_program(const char *path)
 	}
 }
 
-/* A file whose records are drawn, with a skew, from a fixed set. */
+/* Write a file whose records are chosen from a fixed set, some of them more often. */
 static void write_repeating(const char *path, const char *program, uint64_t samples)
 {
 	static struct pesa_record record[DISTINCT];
@@ -136,7 +136,7 @@ struct cost {
 	long memory;		/* peak, KB */
 };
 
-/* Run a command with its output thrown away; NULL: load the profile in a child of our own. */
+/* Run a command without its output; NULL: load the profile in a child process. */
 static struct cost run(char *const *command, const char *path)
 {
 	double start = seconds();

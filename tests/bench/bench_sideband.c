@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Build ids for the map records of programs that start: how long a record takes, with the question
- * to the process that reads them, and what of that is the file, one that was read and is remembered
- * or one that is read.
+ * Build ids for the map records of starting programs: time per record, including the request to the
+ * process that reads build ids; and the part of it for the file, if the file was read before (and
+ * its build id is cached) and if not.
  *
- * The records are those of the libraries and the program of this process, over and over, as a storm
- * of short processes has them; half of the processes have gone when their records are read.
+ * The records are those of this process's program and libraries, repeated, as for many short
+ * processes.  Half of the processes have ended when their records are read.
  *
  * Usage: bench_sideband [RECORDS]	(default 20000)
  */
@@ -48,7 +48,7 @@ static size_t find_files(char paths[FILES][256])
 	return count;
 }
 
-/* Seconds for a record, as the recorder completes it. */
+/* Seconds per record, completed as the recorder does it. */
 static double complete(char paths[FILES][256], size_t files, size_t records, uint64_t *opened)
 {
 	struct pesa_build_id_reader *reader = pesa_build_id_reader_create(0, 0);
@@ -73,7 +73,7 @@ static double complete(char paths[FILES][256], size_t files, size_t records, uin
 	return taken / (double)records;
 }
 
-/* Seconds for a file.  `remembers`: from one to the next. */
+/* Seconds per file.  `remembers`: the cache is kept from one file to the next. */
 static double look_up(char paths[FILES][256], size_t files, size_t records, bool remembers)
 {
 	struct pesa_build_ids *ids = NULL;

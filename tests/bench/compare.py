@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Time and memory of `pesa compare` on a million samples of sqlite3, and how many instructions of paths it executed.
+"""Time and memory of `pesa compare` on a million samples of sqlite3, and the number of instructions in its paths.
 
-The samples are those of a real run on the virtual core, repeated.  COMPARE_SAMPLES changes their number.  With a file as
-argument that recording is repeated instead.
+The recording is a run of sqlite3 on the virtual core, with its samples repeated.  COMPARE_SAMPLES is the number of samples.
+If a file is given as argument, this recording is repeated instead.
 """
 import json
 import os

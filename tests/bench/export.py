@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Time and memory of `pesa export` in each format on a million samples of sqlite3, and on ten million; and on samples of
-which none is like another: random places of a library, with random call chains of eight.
+"""Time and memory of `pesa export` in each format on a million samples of sqlite3, and on ten million; and on samples that
+all differ: random addresses of a library, with random call chains of eight entries.
 
-The samples of sqlite3 are those of a real run on the virtual core, repeated.  EXPORT_SAMPLES changes their number.  With a
-file as argument that recording is repeated instead.
+The recording of sqlite3 is a run on the virtual core, with its samples repeated.  EXPORT_SAMPLES is the number of samples.
+If a file is given as argument, this recording is repeated instead.
 """
 import glob
 import os
@@ -18,7 +18,7 @@ from recordings import O, PESA, REPEAT, build, figures, repeat, short_sqlite3
 SAMPLES = int(os.environ.get("EXPORT_SAMPLES", "1000000"))
 MAKE = os.path.join(O, "tests/tools/make_profile")
 LIBRARY = (glob.glob("/usr/riscv64-linux-gnu/lib/libc.so.6") + glob.glob("/lib/riscv64-linux-gnu/libc.so.6"))[0]
-TEXT, SIZE = 0x30000, 0x90000  # places in the library that are code
+TEXT, SIZE = 0x30000, 0x90000  # a range of code in the library: offset and size in bytes
 FORMATS = ("pprof", "folded", "speedscope", "firefox", "csv")
 
 

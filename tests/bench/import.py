@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lines a second of `pesa import`, and how time and memory grow with the length of the trace.
+"""Speed of `pesa import` in lines per second, and time and memory by the length of the trace.
 
-The trace is the virtual core's, of a small program, and the same as gem5 writes it; longer ones repeat it, through a
-pipe.  IMPORT_TIMES says how often (10).
+The trace is that of a small program on the virtual core, and the same trace in gem5's format.  Longer traces repeat it
+IMPORT_TIMES times (10), through a pipe.
 """
 import json
 import os

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesa mca against llvm-mca-22: 1,000 blocks of 4 to 24 instructions x 100 iterations, and one block.
 
-Processor time of the process and its children (pesa's assembler is one), best of several runs.
-The engine alone is what `engine` shows: the time that 100 more iterations take.
+CPU time of the process and its children (such as an assembler), best of several runs.  `engine` is the time of
+the engine alone: that of 100 more iterations.
 """
 import os
 import random

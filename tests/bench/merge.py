@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `pesa merge` costs: processor time and memory by samples, of more files and of larger ones, and of a merged file that one
-recording is added to.
+"""CPU time and memory of `pesa merge`, by the number of samples: for more files, for larger files, and for adding a recording to
+a merged file.
 
-The recordings are a real one (bzip2 on the virtual core), its samples repeated as often as makes each another.  MERGE_SAMPLES and
-MERGE_FILES change the sizes.
+The recordings are a run of bzip2 on the virtual core, with its samples repeated; the number of repetitions differs, so that
+no two files are equal.  MERGE_SAMPLES and MERGE_FILES change the sizes.
 """
 import os
 import tempfile

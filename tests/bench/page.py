@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Size of the page of `pesa report --html` for a million samples of sqlite3, the time to make it and to load it in Chromium.
+"""Size of the page of `pesa report --html` for a million samples of sqlite3, and the times to make it and to load it in
+Chromium.
 
-The samples are those of a real run on the virtual core, repeated.  PAGE_SAMPLES changes their number.
+The recording is a run on the virtual core, with its samples repeated.  PAGE_SAMPLES is the number of samples.
 """
 import os
 import sys

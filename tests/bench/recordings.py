@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings that several benchmarks read, and a program whose cost is measured."""
+"""Functions shared by the benchmarks: make recordings, run a program and measure its cost."""
 import os
 import subprocess
 import sys
@@ -13,24 +13,24 @@ REPEAT = os.path.join(O, "tests/tools/repeat_recording")
 
 
 def build(*programs):
-    """Test programs, by their paths."""
+    """Build test programs, given by their paths."""
     subprocess.run(["make", "-s", "-C", TOP, f"O={O}", *programs], check=True)
 
 
 def guest(name):
-    """A program for the virtual core: its path."""
+    """Build a program for the virtual core, and return its path."""
     subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs"), name], check=True,
                    stdout=subprocess.DEVNULL)
     return os.path.join(O, "programs", name)
 
 
 def repeat(short, data, samples, compression=3):
-    """The samples of a recording, so often that there are so many."""
+    """Repeat the samples of a recording until there are `samples` of them."""
     subprocess.run([REPEAT, short, data, str(samples), str(compression)], check=True)
 
 
 def short_sqlite3(work):
-    """A run of sqlite3 on the virtual core: its path."""
+    """Record a run of sqlite3 on the virtual core, and return the path of the recording."""
     short = os.path.join(work, "short.data")
     command, standard_input, _ = program("sqlite3", work, 0.2)
     subprocess.run([PESA, "record", "-q", "-c", "288", "-o", short, "--", guest("sqlite3")] + command[1:],
@@ -39,7 +39,7 @@ def short_sqlite3(work):
 
 
 def short_bzip2(work):
-    """A run of bzip2 on the virtual core: its path."""
+    """Record a run of bzip2 on the virtual core, and return the path of the recording."""
     short, data = os.path.join(work, "short.data"), os.path.join(work, "input")
     with open(PESA, "rb") as file, open(data, "wb") as out:
         out.write(file.read(200000))
@@ -48,7 +48,7 @@ def short_bzip2(work):
 
 
 def sqlite3(work, samples, short=None):
-    """A run of sqlite3 on the virtual core (or the recording `short`), repeated to so many samples: its path."""
+    """Repeat a run of sqlite3 on the virtual core (or the recording `short`) to this number of samples; return its path."""
     data = os.path.join(work, "long.data")
     build(REPEAT)
     repeat(short or short_sqlite3(work), data, samples)
@@ -56,7 +56,7 @@ def sqlite3(work, samples, short=None):
 
 
 def measured(*words, quiet=False):
-    """What a program prints (`quiet`: to nobody), its seconds and what the kernel says it used."""
+    """Run a program.  Returns its output (`quiet`: none), the elapsed seconds, and its resource usage."""
     start = time.monotonic()
     with subprocess.Popen(words, stdout=subprocess.DEVNULL if quiet else subprocess.PIPE,
                           stderr=subprocess.DEVNULL if quiet else None) as process:
@@ -69,12 +69,12 @@ def measured(*words, quiet=False):
 
 
 def figures(*words):
-    """Of a program without listeners: wall seconds, processor seconds, peak MB (the kernel counts this script's own, 17,
-    from before the program was executed)."""
+    """Run a program without reading its output.  Returns elapsed seconds, CPU seconds, and peak MB, which includes 17 MB of this
+    script: the kernel counts the memory before exec too."""
     _, wall, usage = measured(*words, quiet=True)
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def cost(seconds, usage):
-    """In words."""
+    """The figures as text."""
     return f"{seconds:.2f} s, {usage.ru_utime + usage.ru_stime:.2f} s of processor, {usage.ru_maxrss / 1024:.0f} MB"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples a second of `pesa report` beside `perf report --stdio` on the same recording, and how time and
-memory grow from 1 to 10 million samples.
+"""Samples per second of `pesa report`, compared with `perf report --stdio` on the same recording, and time
+and memory for 1 to 10 million samples.
 
-The recording is a real one (bzip2 on the virtual core), its samples repeated.  REPORT_SAMPLES and
-REPORT_ROUNDS change the sizes.
+The recording is a run of bzip2 on the virtual core, with its samples repeated.  REPORT_SAMPLES is the number of
+samples, REPORT_ROUNDS the number of runs.
 """
 import os
 import shutil
@@ -17,7 +17,7 @@ ROUNDS = int(os.environ.get("REPORT_ROUNDS", "5"))
 
 
 def best(commands):
-    """The best of several rounds of each command, the commands taking turns."""
+    """Run all commands in several rounds, and return the best figures of each command."""
     results = [[figures(*command) for command in commands] for _ in range(ROUNDS)]
     return [tuple(min(one[i][k] for one in results) for k in range(3)) for i in range(len(commands))]
 

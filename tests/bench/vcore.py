@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recording on the virtual core against plain QEMU: the same program, in one run."""
+"""Run time of recording on the virtual core, compared with plain QEMU and the same program."""
 import json
 import os
 import subprocess
@@ -11,13 +11,13 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-RUNS = 3  # of each recording, by turns; before each of them so many of plain QEMU, of which the fastest counts
+RUNS = 3  # rounds of all recordings; before each recording as many runs of plain QEMU, of which the fastest counts
 PROGRAM = os.path.join(BUILD, "programs/bzip2-static")
-# More programs, recorded once each: their words, and the file that they read.
+# More programs, recorded once each: {name: (arguments, file for standard input)}.
 OTHERS = {
     "nettle-hash-static": (["-a", "sha256", "long"], os.devnull),
     "sqlite3-static": (["-batch", ":memory:"], "queries"),
-    "zstd-static": (["-qc", "-6", "text"], os.devnull),  # it has threads, so there is no second processor to help
+    "zstd-static": (["-qc", "-6", "text"], os.devnull),  # it has threads, so no second CPU is free for the relay thread
 }
 QUERIES = """create table t(a, b);
 with recursive c(x) as (select 1 union all select x + 1 from c where x < 40000) insert into t select x, x * 7 % 101 from c;
@@ -27,7 +27,7 @@ select count(*), sum(a) from t where b between 10 and 50;
 
 
 class Run:
-    """A program's time, seconds of processor, and peak memory in MB, with those that it started."""
+    """Run a program.  Returns its elapsed and CPU seconds and its peak memory in MB, with those of its children."""
 
     def __init__(self, words, source=os.devnull):
         start = time.monotonic()
@@ -60,6 +60,7 @@ for name in (os.path.basename(PROGRAM), *OTHERS):
     if not os.path.exists(os.path.join(BUILD, "programs", name)):
         subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(BUILD, "programs"), name], check=True,
                        stdout=subprocess.DEVNULL)
+EMULATOR = subprocess.run([os.path.join(TOP, "tools/emulator")], check=True, capture_output=True, text=True).stdout.strip()
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     with open("text", "wb") as out:
@@ -79,7 +80,7 @@ with tempfile.TemporaryDirectory() as work:
     recordings = {case: [] for case in cases}
     for _ in range(RUNS):
         for case in cases:
-            plain = min((Run(["qemu-riscv64", *guest]) for _ in range(RUNS)), key=lambda run: run.time)
+            plain = min((Run([EMULATOR, *guest]) for _ in range(RUNS)), key=lambda run: run.time)
             run = record(*case, guest)
             run.plain, run.ratio = plain, run.time / plain.time
             recordings[case].append(run)
@@ -92,7 +93,7 @@ with tempfile.TemporaryDirectory() as work:
               f"{run.size / run.summary['samples']:.1f} bytes of file a sample; {run.memory:.0f} MB ({run.plain.memory:.0f})")
     for name, (words, source) in OTHERS.items():
         guest_words = [os.path.join(BUILD, "programs", name), *words]
-        plain = min((Run(["qemu-riscv64", *guest_words], source) for _ in range(RUNS)), key=lambda run: run.time)
+        plain = min((Run([EMULATOR, *guest_words], source) for _ in range(RUNS)), key=lambda run: run.time)
         run = record("ooo-4", True, guest_words, source)
         print(f"ooo-4, golden reference, {name.removesuffix('-static')}: {run.time:.2f} s, {run.time / plain.time:.0f} x plain QEMU's "
               f"{plain.time:.2f} s, {run.summary['instructions'] / run.time / 1e6:.1f} million instructions/s; {run.memory:.0f} MB")

@@ -47,6 +47,25 @@ static struct pesa_error *add(void *context, const struct pesa_pipeline_exact *e
 	return NULL;
 }
 
+static uint64_t told; /* cycles of which the callback below was told */
+
+static void cycles(void *context __attribute__((unused)), uint32_t hart __attribute__((unused)),
+		   uint64_t start, uint64_t end, unsigned int state,
+		   uint16_t cause __attribute__((unused)))
+{
+	if (start >= end || state >= PESA_STATE_COUNT)
+		abort();
+	told += end - start;
+}
+
+static void passed(void *context __attribute__((unused)),
+		   const struct pesa_pipeline_passed *instruction)
+{
+	for (unsigned int i = 0; i < instruction->entries; i++)
+		if (instruction->entry[i].stage >= PESA_PIPELINE_STAGES)
+			abort();
+}
+
 static void import(const struct pesa_pipeline_map *map, const uint8_t *data, size_t size)
 {
 	const struct pesa_pipeline_options options = {
@@ -57,12 +76,15 @@ static void import(const struct pesa_pipeline_map *map, const uint8_t *data, siz
 		.period = UINT64_C(1) << 24,
 		.jitter = 1000,
 		.instruction = instruction,
+		.cycles = cycles,
+		.passed = passed,
 	};
 	struct pesa_pipeline *pipeline;
 	struct pesa_error *error = pesa_pipeline_create(&options, &pipeline);
 	uint64_t weight = 0;
 	size_t half = size / 2;
 
+	told = 0;
 	if (error) {
 		pesa_error_free(error);
 		return;
@@ -75,6 +97,8 @@ static void import(const struct pesa_pipeline_map *map, const uint8_t *data, siz
 	if (!error)
 		error = pesa_pipeline_each_exact(pipeline, add, &weight);
 	if (!error && weight != pesa_pipeline_summary(pipeline)->accounted * PESA_CYCLE)
+		abort();
+	if (!error && told != pesa_pipeline_summary(pipeline)->accounted)
 		abort();
 	pesa_error_free(error);
 	pesa_pipeline_free(pipeline);

@@ -19,23 +19,23 @@ static volatile uint64_t sink;
 static void look_up(struct pesa_symbol_table *table, const char *text)
 {
 	const struct pesa_symbol *symbol, *found[4];
+	size_t count;
 
 	if (pesa_symbol_table_finish(table))
 		return; /* out of memory */
 	for (; text; text = strchr(text, '\n')) {
 		text += *text == '\n';
-		symbol = pesa_symbol_table_find(table, strtoull(text, NULL, 16));
-		if (!symbol)
+		if (pesa_symbol_table_find(table, strtoull(text, NULL, 16), &symbol) || !symbol)
 			continue;
 		sink += strlen(symbol->name) + symbol->size;
-		if (!pesa_symbol_table_by_name(table, symbol->name, found, 4))
+		if (!pesa_symbol_table_by_name(table, symbol->name, found, 4, &count) && !count)
 			abort();
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct pesa_symbol_table *table = pesa_symbol_table_create();
+	struct pesa_symbol_table *table = pesa_symbol_table_create("program");
 	const uint8_t *id;
 	size_t ignored;
 	bool hidden;
@@ -62,8 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			sink += id[left - 1];
 		break;
 	case 3: {
-		char *readable = pesa_demangle(text);
+		char *readable = NULL;
 
+		pesa_error_free(pesa_demangle(text, &readable));
 		sink += readable ? strlen(readable) : 0;
 		free(readable);
 		break;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sampled profile of real programs is as near to the golden one as ideal random sampling gets.
+"""The sampled profile of real programs is as close to the golden profile as ideal random sampling would be.
 
 For each program the error of the sampled profile (1/2 * sum over instruction and bucket of |share measured -
-share golden|) is averaged over a few seeds and set beside the floor: the error to expect of the same number of cycles
-drawn ideally at random.  The two must agree within 10 %: a larger error is a bias of sampler, record, walk or
+share golden|) is averaged over a few seeds and compared with the floor: the expected error of the same number of cycles
+chosen ideally at random.  The two must agree within 10 %: a larger error is a bias of sampler, record, walk or
 stacks; a smaller one means that the golden profile leaks into the sampled one.
 """
 import json
@@ -13,7 +13,7 @@ import re
 import subprocess
 import tempfile
 
-from tap import TOP, BUILD, PESA, check, end
+from tap import TOP, BUILD, PESA, QEMU, check, end
 
 PROGRAMS = os.path.join(BUILD, "programs")
 SEEDS = int(os.environ.get("PESA_ACCURACY_SEEDS", "2"))
@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as folder:
     for core in ("ooo-4", "inorder-2"):
         for name, command, text_in in programs if core == "ooo-4" else programs[:1]:
             command = [os.path.join(PROGRAMS, command[0])] + command[1:]
-            plain = run(["qemu-riscv64"] + ([] if os.uname().machine == "riscv64" else
+            plain = run([QEMU] + ([] if os.uname().machine == "riscv64" else
                                              ["-L", "/usr/riscv64-linux-gnu"]) + command, input=text_in)
             errors, floors, problem = [], [], ""
             for seed in range(1, SEEDS + 1):
@@ -96,7 +96,7 @@ with tempfile.TemporaryDirectory() as folder:
             check(abs(error / floor - 1) <= TOLERANCE,
                   f"the error of {name} on {core} is within {TOLERANCE:.0%} of ideal random sampling's",
                   f"error {error:.4f} over seeds {errors}, floor {floor:.4f}")
-    # The table of `make accuracy`, small: one program, one core, every sampler.
+    # A small form of the table of `make accuracy`: one program, one core, every sampler.
     table, figures = os.path.join(folder, "accuracy.md"), os.path.join(folder, "accuracy.json")
     made = run([os.path.join(TOP, "tests/accuracy/accuracy.py"), "--samples", "8000", "--programs", "bzip2",
                 "--cores", "ooo-4", "-o", table, "--json", figures], env=dict(os.environ, O=BUILD, PESA=PESA))

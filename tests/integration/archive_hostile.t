@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Archives of others: what is not a regular file plainly below the one directory is refused, nothing is larger than its limit, and
-nothing stays in $TMPDIR, whatever ends pesa."""
+"""Hostile archives: pesa refuses entries that are not regular files below the one directory, extracts no more than the limit, and
+leaves nothing in $TMPDIR, for whatever reason it ends."""
 import io
 import os
 import shutil
@@ -61,7 +61,7 @@ def report(path, **environment):
 
 
 def left(timeout=10):
-    """What is in $TMPDIR, when nothing more is removed from it."""
+    """The contents of $TMPDIR after the remover has finished."""
     until = time.monotonic() + timeout
     while os.listdir(temporary) and time.monotonic() < until:
         time.sleep(0.05)
@@ -97,7 +97,7 @@ check(not left(), "of what is refused nothing is left", left())
 # ---- Modes: while it is read, nobody else comes near what is in it
 
 SETUID = member("pesa-archive/bin/shell", b"#!/bin/sh\n", mode=0o6777, uid=0, gid=0)
-# A reader that stands still: more output than a pipe takes.
+# A reader that does not read: the output is larger than a pipe.
 many = subprocess.run([MAKE, "many.data"], capture_output=True, input=b"command ./program\ncapability retire_width 2\nperiod 1000\n"
                       b"comm 7 7 program\nmap 7 0x400000 0x1000 0 /usr/bin/program\n" +
                       b"sample 5 7 7 0x400100 0 0 0 0 0 0 0 0 0 0\n" * 20000)
@@ -110,7 +110,7 @@ archive("modes.tar", SETUID, before=[member("./", type=tarfile.DIRTYPE, mode=0o7
 
 
 def start(path="modes.tar", **environment):
-    """A pesa that has extracted, and waits for who reads its output."""
+    """A pesa process that has extracted an archive and is blocked on its output."""
     process = subprocess.Popen([PESA, "script", "-i", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=plain | environment)
     process.stdout.read(1)
     return process

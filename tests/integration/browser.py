@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Headless Chromium, driven over the DevTools protocol: a page is loaded, seen, typed and clicked at.
+"""Headless Chromium, driven over the DevTools protocol: load pages, send keys and clicks, read contents.
 
 Messages are JSON objects, each ended by a zero byte, on descriptors 3 and 4 of the browser
 (--remote-debugging-pipe), so no port is open.
@@ -22,11 +22,11 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--mut
 TIMEOUT = 90    # seconds for anything, on a busy machine
 KEYS = {"Enter": ("Enter", 13, "\r"), "Escape": ("Escape", 27, ""), "Tab": ("Tab", 9, ""), "ArrowUp": ("ArrowUp", 38, ""),
         "ArrowDown": ("ArrowDown", 40, ""), "ArrowLeft": ("ArrowLeft", 37, ""), "ArrowRight": ("ArrowRight", 39, ""),
-        "Home": ("Home", 36, ""), " ": ("Space", 32, " "), "/": ("Slash", 191, "/")}
+        "Home": ("Home", 36, ""), " ": ("Space", 32, " "), "/": ("Slash", 191, "/"), "-": ("Minus", 189, "-"), "End": ("End", 35, "")}
 
 
 class BrowserError(Exception):
-    """The browser, or a script in it, did not do what it was asked to."""
+    """The browser, or a script in it, has failed."""
 
 
 class Browser:
@@ -83,7 +83,7 @@ class Browser:
                     self.pages[message["sessionId"]].take(message["method"], message["params"])
 
     def command(self, method, session=None, **parameters):
-        """Ask and wait for the answer."""
+        """Send a request and wait for the answer."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if session:
@@ -111,12 +111,12 @@ class Page:
             self.command(domain + ".enable")
 
     def command(self, method, **parameters):
-        """Ask about this page."""
+        """Send a request about this page."""
         return self.browser.command(method, self.session, **parameters)
 
     @property
     def requests(self):
-        """The addresses that were asked for."""
+        """The URLs that were requested."""
         return list(self.asked.values())
 
     def take(self, method, parameters):
@@ -157,7 +157,7 @@ class Page:
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.textContent ?? null")
 
     def press(self, key, times=1):
-        """A key, pressed and let go."""
+        """Press and release a key."""
         code, number, typed = KEYS[key]
         for _ in range(times):
             self.command("Input.dispatchKeyEvent", type="keyDown" if typed else "rawKeyDown", key=key, code=code,
@@ -165,11 +165,11 @@ class Page:
             self.command("Input.dispatchKeyEvent", type="keyUp", key=key, code=code, windowsVirtualKeyCode=number)
 
     def type(self, text):
-        """Text into what has the focus."""
+        """Type text into the focused element."""
         self.command("Input.insertText", text=text)
 
     def click(self, selector):
-        """The left button, in the middle of what is seen of an element."""
+        """Click the left button in the middle of the visible part of an element."""
         where = self.evaluate(f"""(() => {{
             const box = document.querySelector({json.dumps(selector)});
             box.scrollIntoView({{block: "center"}});
@@ -180,7 +180,7 @@ class Page:
             self.command("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
 
     def resize(self, width, height, phone=False):
-        """The size of what is seen, in CSS pixels."""
+        """Set the size of the viewport, in CSS pixels."""
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
 
     def prefer(self, scheme):
@@ -188,7 +188,7 @@ class Page:
         self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def screenshot(self, path):
-        """A PNG of what is seen."""
+        """A PNG image of the viewport."""
         data = self.command("Page.captureScreenshot", format="png")["data"]
         with open(path, "wb") as out:
             out.write(base64.b64decode(data))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Back end of the virtual core: small programs whose cycles and events follow from the description.
 
-Latencies and throughputs of single instructions are llvm-mca's for the core's processor model; what depends on the
-description (widths, windows, forwarding, flushes) is computed from it here.
+Latencies and throughputs of single instructions come from llvm-mca, with the core's processor model.  Values that depend
+on the description (widths, windows, forwarding, flushes) are computed here.
 """
 import json
 import subprocess
@@ -23,7 +23,7 @@ def units(core, d):
     expected = max(predicted(d["model"], adds), (120 + OVERHEAD) / d["dispatch.width"])
     check(near(found, expected, 0.04), f"{core}: independent adds: {120 / expected:.2f} a cycle",
           f"{found:.2f} cycles for 120, expected {expected:.2f}")
-    # Nothing but widths: instructions that need no unit's result.
+    # Only the widths matter: instructions without dependencies.
     nops = "nop\n" * 240
     found = Cost(core, nops, 200).cycles
     expected = max(predicted(d["model"], nops), (240 + OVERHEAD) / min(d["dispatch.width"], d["retire.width"]))
@@ -67,9 +67,9 @@ def forwarding(core, d):
           inside.event["LOAD.DSRC.STLF.RET"])
     beside = Cost(core, "sw t0, 0(s1)\nlw t1, 4(s1)\n" * 8, 500)
     check(beside.event["LOAD.DSRC.STLF.RET"] == 0, f"{core}: not one of the bytes beside it", beside.event["LOAD.DSRC.STLF.RET"])
-    # Executed, retired, to the cache, from the cache.
+    # Stages of a store and a load: executed, retired, to the cache, from the cache.
     part = Cost(core, "sb t0, 0(s1)\nld t0, 0(s1)\n" * 32, 200)
-    # In order a store issues before its data is there: somewhat sooner.
+    # An in-order core issues a store before its data is ready, so it is a little faster.
     most = store + 1 + 1 + 2 * d["dcache.latency"]
     least = most if d["order"] == "out-of-order" else whole.cycles / 32 + d["dcache.latency"]
     check(0.97 * least <= part.cycles / 32 <= 1.03 * most,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Steady-state loops without misses: cycles an iteration on the virtual core as llvm-mca has them.
+"""Steady-state loops without misses: the virtual core takes the cycles per iteration that llvm-mca predicts.
 
-CORE_LOOPS=N loops for each core (24), CORE_LOOPS_LIST=1 prints every one.  What llvm-mca does not model bounds a loop
-from below: fetch groups, one taken branch a cycle, the width of retirement.  Such a loop is held to that bound.
+CORE_LOOPS=N: number of loops for each core (24); CORE_LOOPS_LIST=1: print every loop.  llvm-mca does not model fetch groups,
+one taken branch per cycle, and the retire width.  They are a lower bound for a loop: if it is higher, the bound is expected.
 """
 import math
 import os
@@ -46,7 +46,7 @@ MIXES = [("integer",), ("integer", "multiply"), ("integer", "load"), ("integer",
          ("float", "float divide"), ("integer", "multiply", "bits", "load", "store", "float")]
 
 
-MISSING = {"sifive-p550": ["bset"]}  # that the model does not have
+MISSING = {"sifive-p550": ["bset"]}  # extensions that the model does not have
 
 
 def make(generator, vectors, missing):

@@ -44,7 +44,7 @@ def memory_properties(core, d):
     check(near(found, expected, 0.03), f"{core}: twice as many pages as both TLBs have: a walk through the caches each",
           f"{found:.2f} cycles a load, expected {expected:.2f}")
 
-    # Independent loads of lines that are nowhere.  Strides alternate: no prefetcher follows.  Walks are switched off.
+    # Independent loads of lines that are in no cache.  Strides alternate, so that prefetching fails.  Page walks are off.
     plain = changed(core, "no-walks", walk_levels=0, walk_latency=1, l2tlb_latency=1, dcache_mshrs=4, walk_walkers=16)
     stream = "".join(f"ld t0, {64 * line}(s1)\n" for line in (0, 1, 3, 4, 6, 7, 9, 10)) + "addi s1, s1, 768\n"
     found = Cost(plain, stream, 1500, space=8 << 20).cycles / 8
@@ -108,7 +108,7 @@ def branch_properties(core, d):
         rate = Cost(core, "call f1\n", 1000, after=functions).event["INST.MISPRED.RET"]
         check(abs(rate - (depth - d["ras.entries"])) < 0.05, f"{core}: {depth} calls deep: returns beyond the stack are "
               "mispredicted", f"{rate} mispredicts, the stack has {d['ras.entries']} entries")
-    # Returns without calls find nothing of use.
+    # Returns without calls: the return address stack has no correct entry.
     empty = "la ra, 1f\nret\nnop\n1: la ra, 2f\nret\nnop\n2:\n"
     rate = Cost(core, empty, 1000).event["INST.MISPRED.RET"]
     check(near(rate, 2, 0.05), f"{core}: returns that no call announced are mispredicted", f"{rate} of 2")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests that die of a signal on the virtual core: the profile has their last instructions."""
+"""Guests that are killed by a signal on the virtual core: the profile has their last instructions."""
 import json
 import os
 import subprocess
@@ -41,7 +41,7 @@ class Run:
                 and self.summary["golden_executions"] == self.summary["instructions"])
 
 
-# Where another processor of the host runs the pipeline, and where none does.
+# With the pipeline on another CPU of the host, and without.
 for prefix, where in (((), ""), (("taskset", "-c", "0"), ", on one processor")):
     for death, number, after, status, what in (
             (LOAD, 0, 0, 139, "a load"), (STORE, 0, 0, 139, "a store"), (ILLEGAL, 0, 0, 132, "an illegal instruction"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa diff: on recordings whose every sample is known, of the same and of different builds, and on two runs of one program."""
+"""pesa diff: on recordings with known samples, of the same build and of different builds, and on two runs of one program."""
 import json
 import os
 import re
@@ -139,7 +139,7 @@ run = diff("--by", "insn", "old.data", "old.data")
 check(run["rows"] and all(one["change"] == 0 and one["kind"] == "both" and not one["cost_change_significant"]
                           and not one["change_significant"] for one in run["rows"]), "nothing changed from a recording to itself")
 shown = pesa("diff", "old.data", "new.data").stdout.decode()
-check(re.search(r"^ *-3\.1[56]M\* .* 72\.05 +40\.50\* +hot$", shown, re.M) and re.search(r"gone +stale$", shown, re.M)
+check(re.search(r"^ *-3\.1[56]M\* .* 72\.05 +40\.50\* +program +hot$", shown, re.M) and re.search(r"gone program +stale$", shown, re.M)
       and "NEW takes -40.66% cycles" in shown, "the text has the same figures", shown)
 
 # ---- Samples without details, damage, usage -----------------------------------------------------
@@ -185,6 +185,13 @@ for by in ("symbol", "line", "insn"):
     changed = [one for one in run["rows"] if one["change_significant"] or one["cost_change_significant"]]
     check(run["rows"] and len(changed) <= 1 and all(one["kind"] == "both" or abs(one["change"]) < 10000 for one in run["rows"]),
           f"by {by}: two samplings of the same run do not differ significantly", changed)
+tool("strip", "-o", "bare", "guest")
+recorded = pesa("record", "-q", "--core", "ooo-4", "-c", "300", "--seed", "1", "-o", "bare.data", "--", "./bare", "work", "3")
+run = diff("run1.data", "bare.data")
+cycles = {kind: sum(one["new"]["cycles"] for one in run["rows"] if one["kind"] == kind) for kind in ("both", "new")}
+check(recorded.returncode == 0 and cycles["both"] > 4 * cycles["new"] and
+      not any("+0x" in one["symbol"] for one in run["rows"] if one["kind"] == "both"),
+      "functions of a stripped binary are found by their code, and have the names of the other one", (cycles, run["rows"]))
 shutil.move("guest", "elsewhere")
 run = diff("run1.data", "run2.data")
 check(run["old"]["instructions"] == retired["1"] and run["new"]["instructions"] == retired["2"] and not run["notes"],

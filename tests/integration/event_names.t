@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names of events mean to pesa what they mean to stock perf; what is no name is refused with the nearest; event files.
+"""Event names have the same meaning as in stock perf; for an unknown name the error has the nearest one; event files.
 
 The oracle: the perf_event_attr that `perf stat -vv` prints before it opens an event, supported or not.
 """
@@ -35,14 +35,14 @@ def meanings(events, *options):
 
 
 def attributes(events):
-    """What perf makes of each, in their order: the first attempt at each event."""
+    """The attributes that perf uses for each event, in order: those of its first attempt."""
     run = subprocess.run([PERF, "stat", "-vv", "-e", ",".join(events), "--", "true"], capture_output=True, text=True,
                          timeout=300, check=False)
     found = []
     for block in re.findall(r"^perf_event_attr:\n(.*?)^-{60}$(.*?)(?=^perf_event_attr|\Z)", run.stderr, re.M | re.S):
         members = dict(re.findall(r"^  (\w+) +(\S+)", block[0], re.M))
         found.append(({name: int(members.get(name, "0"), 0) for name in MEMBERS}, block[1]))
-    # perf asks again with less where the kernel refuses a member: those attempts are no events.
+    # If the kernel refuses an attribute, perf tries again with fewer: ignore these attempts.
     kept, again = [], False
     for members, behind in found:
         if not again:
@@ -61,7 +61,7 @@ def cache_names():
 
 
 def compare(names, what, alone=False, but=lambda name: ()):
-    """`alone`: each in a run of its own; `but`: members that may differ."""
+    """`alone`: one run for each event; `but`: members that may differ."""
     mine, run = meanings(",".join(names))
     theirs, said = attributes(names) if not alone else ([attributes([name])[0][0] for name in names], "")
     if not check(len(mine) == len(names) == len(theirs), f"{what}: pesa and perf know all {len(names)} names",
@@ -85,7 +85,7 @@ else:
     modifiers = ["u", "k", "h", "uk", "kh", "ukh", "p", "pp", "ppp", "up", "kpp", "H", "G", "uG", "I", "uI", "D", "uD"]
     compare([f"{name}:{modifier}" for name in ("cycles", "instructions", "page-faults", "r1a2", "LLC-loads")
              for modifier in modifiers], "modifiers",
-            # perf counts guests, which it leaves out without a modifier, with some: hardly on purpose.
+            # Without a modifier perf excludes guests; with some modifiers it counts them, which is probably a mistake.
             but=lambda name: () if set("upGH") & set(name.split(":")[1]) else ("exclude_guest",))
     listed = subprocess.run([PERF, "list", "--no-desc"], capture_output=True, text=True, check=False).stdout
     tracepoints = re.findall(r"^ +([\w-]+:[\w-]+) +\[Tracepoint event\]", listed, re.M)

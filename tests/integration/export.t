@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports say what the report says: on a recording whose every sample is known, on a recording of the virtual core, and
-on one of stock perf's.  Independent readers: the real pprof, Python's csv and json, a reader of Protocol Buffers."""
+"""Exports have the same values as reports: on a recording with known samples, on a recording of the virtual core, and on one
+of stock perf.  Independent readers: the real pprof, Python's csv and json, a reader of Protocol Buffers."""
 import csv
 import io
 import json
@@ -75,7 +75,7 @@ def added(pairs):
 
 
 def far(one, other, distance):
-    """Keys whose values are further apart than that."""
+    """The keys whose values differ by more than the tolerance."""
     return {key: (one.get(key, 0), other.get(key, 0)) for key in set(one) | set(other)
             if abs(one.get(key, 0) - other.get(key, 0)) > distance}
 
@@ -176,7 +176,7 @@ def speedscope_profiles(text, what):
 
 
 def broken_tables(document):
-    """What of the references between the tables of a Firefox profile leads nowhere."""
+    """Invalid references between the tables of a Firefox profile."""
     wrong = []
     for at, thread in enumerate(document["threads"]):
         tables = {name: value for name, value in thread.items() if isinstance(value, dict)}
@@ -260,7 +260,7 @@ HEAD = ["command ./inlined;x with arguments", "period 1000", "capability core te
 TASKS = ["comm 7 7 first", "comm 7 8 worker", "comm 9 9 odd;\"name,",
          f"map 7 {BASE:#x} 0x1000 0 {work}/inlined {BUILD_ID}", f"map 9 {BASE:#x} 0x1000 0 {work}/inlined {BUILD_ID}"]
 KNOWN = HEAD + ["chains"] + TASKS + [
-    "cpu 1", sample(200, entry[6], 1, 0, 8),                       # no chain: a stack of one place
+    "cpu 1", sample(200, entry[6], 1, 0, 8),                       # no call chain: a stack of one entry
     chain(KERNEL, USER, entry[4], main + 2),
     sample(90, entry[6], 1, 0, 8 | 16),                            # called from main
     "cpu 2", sample(30, entry[6], 1, 0, 8, "7 8"),                 # another thread and CPU
@@ -268,7 +268,7 @@ KNOWN = HEAD + ["chains"] + TASKS + [
     sample(50, IN_KERNEL, 2, 0, 4),                                # in the kernel, called by the program
     sample(40, entry[7], 3, 0, 1),                                 # the kernel has interrupted: its frames are not callers
     "chain", sample(100, entry[0], instret=3, task="9 9"),         # thirds of a cycle
-    "sample 10 9 9 0x99000 0 2 0 0 0 0 0 0 0",                     # in no mapping: where the second is nobody knows
+    "sample 10 9 9 0x99000 0 2 0 0 0 0 0 0 0",                     # in no mapping: the second address is unknown
 ]
 made = command(MAKE, "known", input="\n".join(KNOWN).encode())
 if made.returncode:
@@ -421,7 +421,7 @@ else:
 # ---- Recordings of the virtual core -------------------------------------------------------------
 
 def flat_of(whole, value):
-    """What pprof -top should show: by function, those without a name by binary."""
+    """The expected output of pprof -top: by function, or by binary for functions without a name."""
     return added((one["symbol"] if one["symbol"] != "[unknown]" else f"[{os.path.basename(one['dso'])}]", value(one))
                  for one in whole)
 
@@ -494,7 +494,7 @@ DEEP again(int depth, int n) { return depth ? again(depth - 1, n) + 1 : inner(n)
 int main(void) { for (int i = 0; i < 400; i++) { left(200000); right(100000); again(3, 100000); } return 0; }
 """)
 INTERESTING = {"inner", "left", "right", "again", "main"}
-SHAPES = {  # how a recording knows the callers, and how a program is built that leaves nothing else
+SHAPES = {  # method for call chains, and compiler options with which only this method works
     "frame pointers": ("-g", "-fno-omit-frame-pointer"),
     "copied stacks": ("--call-graph=dwarf,4096", "-fomit-frame-pointer"),
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Documentation/fleet.md, run for real: ranks of MPI and tasks of Slurm record a file each, and the merged file is their sum."""
+"""The commands of Documentation/fleet.md: MPI ranks and Slurm tasks record one file each, and the merged file is their sum."""
 import getpass
 import json
 import os
@@ -76,7 +76,7 @@ def check_job(launcher, prefix, run):
           f"{launcher}: and so are those of the function that they all run")
     script = command(PESA, "script", "--json", "-i", prefix + ".data", env=plain).stdout.decode()
     check(len(set(re.findall(r'"pid": ?(\d+)', script))) == RANKS, f"{launcher}: each rank is a process of its own")
-    # One of them killed in the middle is no reason to lose the others.
+    # If one rank is killed, the files of the others are complete.
     with open(files[0], "r+b") as file:
         file.truncate(os.path.getsize(files[0]) * 2 // 3)
     lossy = command(PESA, "merge", "-q", *files, "-o", prefix + ".lossy", env=plain)
@@ -170,7 +170,7 @@ def wait_until(holds):
 
 
 def start_slurm(daemons):
-    """Why it could not be started, or nothing."""
+    """The reason why it could not be started, or None."""
     host = socket.gethostname().split(".")[0]
     base = write_configuration(host)
     plain["SLURM_CONF"] = base + "/slurm.conf"
@@ -221,7 +221,7 @@ for pattern, name in (("%q{RANK}.data", "7.data"), ("at.%h.data", f"at.{socket.g
     check(os.path.exists(name), f"record -o {pattern} writes {name}", os.listdir("."))
 command(PESA, "record", "-q", "-c", "5000", "-o", "process.%p", "--", "./program", "RANK", env=plain)
 check([name for name in os.listdir(".") if re.fullmatch(r"process\.\d+", name)], "%p is the process number", os.listdir("."))
-for pattern, why in (("%q{NO_SUCH}", "is not set"), ("%x", "is followed by"), ("%q{PATH}", "no part of a file name"),
+for pattern, why in (("%q{NO_SUCH}", "is not set"), ("%x", "is followed by"), ("%q{PATH}", "cannot be part of a file name"),
                      ("%q{RANK", "in braces"), ("%", "is followed by")):
     run = command(PESA, "record", "-o", pattern, "--", "./program", "RANK", env=plain)
     check(run.returncode == 1 and run.stderr.count(b"\n") == 1 and why in run.stderr.decode(), f"record -o {pattern} is refused",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that a recording names and that somebody else may have put something else in the place of: no command waits for one, runs
-out of memory over one, or believes one that is not of root or of its user."""
+"""Files that a recording names, and that another user may have replaced: no command waits for one, runs out of memory, or trusts
+a file that belongs neither to root nor to its user."""
 import os
 import re
 import shutil
@@ -22,7 +22,7 @@ HUGE = 64 << 30
 
 
 def pesa(*words, memory=8 << 20):
-    """A run that may take `memory` KiB of address space and a minute."""
+    """Run a command with limits: `memory` KiB of address space, one minute."""
     limited = f"ulimit -v {memory}; exec \"$@\""
     if "ASAN_OPTIONS" in plain and os.environ.get("PESA_SANITIZED"):
         limited = "exec \"$@\""
@@ -207,7 +207,7 @@ for version in (4, 5):
     make("units.data", *HEAD, f"map 7 0x400000 0x1000 {offset:#x} {work}/program", f"sample 5 7 7 0x{hot} 1 0 0 0 0 0 0 0 0 0")
     run = pesa("report", "-i", "units.data", "--sort", "line")
     check(run.returncode == 0 and b"program.c:3" in run.stdout, f"split units of DWARF {version} have their lines", (run.stdout + run.stderr).decode())
-    # Beside the program, where libdw looks first, and where the compiler put it.
+    # In the program's folder, where libdw looks first, and at the compiler's path.
     for place in ("program.dwo", f"units{version}/program.dwo"):
         if os.path.exists(place):
             os.rename(place, place + ".kept")

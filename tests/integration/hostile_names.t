@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names that somebody chose who wants more than to be shown: of binaries, threads, functions, files, regions, models, command lines.
-Whatever pesa prints about them, a terminal gets no control character but those that pesa itself makes, and no name forges a line.
-Who reads JSON has the very names.
+"""Hostile names of binaries, threads, functions, files, regions, models and command lines.  In all output, the only control characters
+are those that pesa makes itself, and no name adds a line.  JSON has the exact names.
 
-The judge is Python's own table of characters, not pesa's."""
+The test uses Python's table of characters, not pesa's."""
 import json
 import os
 import re
@@ -16,8 +15,8 @@ import unicodedata
 from tap import BUILD, CROSS, GUEST_CC, PESA, QEMU, bail_out, check, command, end, plain_environment, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
-# A title, a cleared screen, CSI as a byte and as a character, an order turned round, an isolate, a line and a paragraph separator,
-# what cannot be seen, bytes of no character, a forged line, markup.
+# Escape sequences (title, clear screen), CSI as a byte and as a character, a right-to-left override, an isolate, line and paragraph
+# separators, invisible characters, invalid UTF-8, a line break with a forged line, markup.
 NASTY = (b"\x1b]0;t\x07\x1b[2J\x1b[31mred\x9b31m\xc2\x9b5m\xe2\x80\xaegnp\xe2\x81\xa6i\xe2\x80\xa8l\xe2\x80\xa9p\xe2\x80\x8bz\xf3\xa0\x81\x81"
          b"\xff\xc3\x7f\x08\nFORGED: line\r<i>\t.x")
 SHORT = b"\x1b[2J\xe2\x80\xae\n\xfft\x07"  # of a thread: 15 bytes
@@ -30,7 +29,7 @@ plain.pop("DEBUGINFOD_URLS", None)
 
 
 def problems(output, colours=False):
-    """What a terminal should not get, and lines that a name made."""
+    """Characters that are unsafe on a terminal, and lines that a name has added."""
     try:
         text = output.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -80,7 +79,7 @@ def strings(value):
 
 
 def shown(what, *words, colours=False, needs=b"", succeeds=True):
-    """A run whose output is safe, and holds `needs`: what it is about was printed."""
+    """Run a command; check that its output is safe, and contains `needs`, so that the name was printed."""
     done = run(*words)
     bad = problems(done.stdout, colours) + problems(done.stderr, colours)
     if needs not in done.stdout + done.stderr:
@@ -92,7 +91,7 @@ def shown(what, *words, colours=False, needs=b"", succeeds=True):
 
 
 def as_json(what, text, needs=NASTY.decode("utf-8", "replace")):
-    """JSON that parses, holds nothing raw, and the name as it is."""
+    """Check that JSON is valid, has no unescaped control character, and has the exact name."""
     bad = problems(text)
     try:
         values = [json.loads(text)]

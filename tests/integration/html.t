@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pages of report, topdown and compare in a headless browser: numbers, search, zoom, code, sorting, keys, a phone's
-screen, a dark one; no complaint, no request, and names that try to become markup.
+"""The pages of report, topdown and compare in a headless browser: numbers, search, zoom, code, sorting, keys, small and dark
+screens; no errors, no network requests, and names that contain markup.
 
 Screenshots are kept in html/ of the build directory.
 """
@@ -13,10 +13,10 @@ import subprocess
 import tempfile
 
 from browser import CHROMIUM, Browser, BrowserError, Page
-from tap import BUILD, GUEST_CC, CROSS, PESA, QEMU, bail_out, check, end, needs, skip
+from pages import SCREENSHOTS, WIDTHS, data_of, first, fits_and_reads, focus_is_seen, has_focus, of_all, sorts
+from tap import BUILD, CROSS, GUEST_CC, PESA, QEMU, bail_out, check, end, needs, run, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
-SCREENSHOTS = os.path.join(os.path.abspath(BUILD), "html")
 EVIL = "</script><script>window.owned=1</script>"
 WORSE = "<img src=x onerror=\"window.owned=1\">&amp;'"
 SOURCE = "evil <b>&.c"
@@ -31,7 +31,7 @@ __attribute__((noinline)) long first(long turns)
 	long sum = 1;
 
 	for (; turns; turns--)
-		sum += mix(sum + turns);
+		sum += mix(sum + turns); /* a comment that is longer than any screen: LONG */
 	return sum;
 }
 
@@ -55,24 +55,10 @@ void _start(void)
 	asm volatile("li a0, 0; li a7, 93; ecall");
 }
 """
+PROGRAM = PROGRAM.replace("LONG", "and so on, " * 60)
 work = tempfile.mkdtemp(prefix="pesa-html-")
 os.chdir(work)
 os.environ["LC_ALL"] = "C.UTF-8"
-os.makedirs(SCREENSHOTS, exist_ok=True)
-
-
-def run(*words, **options):
-    done = subprocess.run(words, capture_output=True, text=True, **options)
-    if done.returncode:
-        bail_out(" ".join(words), done.stderr)
-    return done.stdout
-
-
-def data_of(path):
-    """The document in a page."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    return json.loads(re.search(r"<script type=application/json id=data>(.*?)</script>", text, re.S).group(1))
 
 
 def close(a, b):
@@ -84,7 +70,7 @@ class Tree:
 
     def __init__(self, document):
         self.texts = document["texts"]
-        self.frames = [dict(zip(("holder", "kind", "name", "function"), row), cycles=row[4:], held=[])
+        self.frames = [dict(zip(("holder", "kind", "name", "function"), row), cycles=row[4:9], binary=row[9] if len(row) > 9 else None, held=[])
                        for row in document["frames"]]
         for frame in self.frames:
             frame["kind"] = document["frame_kinds"][frame["kind"]]
@@ -105,7 +91,7 @@ class Tree:
         return (self.path(self.frames[frame["holder"]]) if frame["holder"] else ()) + (frame["name"],)
 
     def broken(self):
-        """Frames that are not the sum of what they hold, by state."""
+        """The frames whose cycles are not the sum of their children's, by state."""
         return [frame["name"] for frame in self.frames if frame["held"] and not all(
             close(cycles, sum(held["cycles"][state] for held in frame["held"])) for state, cycles in enumerate(frame["cycles"]))]
 
@@ -119,6 +105,7 @@ with open(SOURCE, "w", encoding="ascii") as out:
 run(GUEST_CC, "-g", "-O2", "-static", "-nostdlib", "-ffreestanding", "-Wl,--build-id", SOURCE, "-o", "program")
 run(CROSS + "objcopy", "--redefine-sym", "first=" + EVIL, "--redefine-sym", "second=" + WORSE, "program")
 run(PESA, "record", "-q", "--core", "ooo-4", "-c", "288", "--", "./program")
+run(PESA, "record", "-q", "--core", "ooo-4", "-c", "256", "--set", "mul.latency=9", "-o", "slow.data", "--", "./program")
 json_of = json.loads(run(PESA, "report", "--json", "--sort", "dso"))
 printed = run(PESA, "report", "--html", "report.html", "--percent-limit", "0", "--no-pager")
 check("retiring" in printed and os.path.getsize("report.html") > 10000, "--html writes the page, and the text is printed too", printed)
@@ -168,12 +155,16 @@ start = int(re.search(r"^([0-9a-f]+) T _start$", run(CROSS + "nm", "program"), r
 evil, worse = (int(line.split()[0], 16) for name in (EVIL, WORSE) for line in run(CROSS + "nm", "program").splitlines()
                if line.endswith(name))
 
-def make(name, *lines):
-    """A recording of the program from a description."""
+def map_of(pid):
+    """The line of a description that maps the program."""
     header = run(CROSS + "readelf", "-lW", "program")
     offset, address = (int(word, 16) for word in re.search(r"LOAD\s+(0x\w+)\s+(0x\w+).*R E", header).groups())
-    head = ["period 1000", *(one for pid, what in ((7, "outer"), (8, "other")) for one in
-            (f"comm {pid} {pid} {what}", f"map {pid} {address:#x} 0x2000 {offset} {work}/program"))]
+    return f"map {pid} {address:#x} 0x2000 {offset} {work}/program"
+
+
+def make(name, *lines):
+    """A recording of the program from a description."""
+    head = ["period 1000", *(one for pid, what in ((7, "outer"), (8, "other")) for one in (f"comm {pid} {pid} {what}", map_of(pid)))]
     settings = [line for line in lines if line.split()[0] in ("plain", "chains", "event")]
     run(MAKE, name, input="\n".join(settings + head + [line for line in lines if line not in settings]))
 
@@ -189,6 +180,10 @@ check(paths == {("outer (7)", "_start"): 50000, ("outer (7)", "_start", EVIL): 3
                 ("other (8)", "_start", WORSE, EVIL): 5000, ("other (8)", "program"): 10000,
                 ("other (8)", "program", WORSE): 10000} and not chains.broken(),
       "with call chains functions are below their callers, by process", paths)
+inclusive = {one["symbol"]: one["children_cycles"] for one in data_of("chains.html")["functions"]}
+check(inclusive == {one["symbol"]: one["children_cycles"] for one in
+                    json.loads(run(PESA, "report", "-i", "chains.data", "--children", "--sort", "dso,sym", "--json"))["groups"]
+                    if one["symbol"] in inclusive} and inclusive, "functions have the inclusive cycles of report --children", inclusive)
 make("exact.data", f"exact 7 {evil:#x} 100 0:0:2:100 1:8:1:30", f"exact 7 {worse:#x} 100 0:0:2:100")
 run(PESA, "report", "-i", "exact.data", "--html", "exact.html", "--no-pager")
 exact = Tree(data_of("exact.html"))
@@ -197,6 +192,9 @@ make("plain.data", "plain", "event instructions", f"ip 50 7 7 {evil:#x}")
 run(PESA, "report", "-i", "plain.data", "--html", "plain.html", "--no-pager")
 plain = Tree(data_of("plain.html"))
 check(plain.frames[0]["cycles"] == [0, 0, 0, 0, 50000] and not plain.broken(), "samples without details are of no state", plain.frames[0])
+make("named.data", "chains", "comm 9 9 outer", map_of(9), f"chain {evil:#x} {start + 4:#x}",
+     *(f"sample {count} {pid} {pid} {evil:#x} 1 0 0 0 0 0 0 0 0" for count, pid in ((10, 7), (20, 9), (40, 8))))
+run(PESA, "report", "-i", "named.data", "--html", "named.html", "--percent-limit", "0", "--no-pager")
 make("empty.data", "lost 3")
 empty = subprocess.run([PESA, "report", "-i", "empty.data", "--html", "empty.html"], capture_output=True, text=True)
 check(empty.returncode == 1 and "no samples" in empty.stderr and not os.path.exists("empty.html"), "no samples, no page", empty.stderr)
@@ -206,108 +204,25 @@ check(refused.returncode == 1 and refused.stderr.count("\n") == 1 and "nowhere/p
 
 # ---- In a browser ---------------------------------------------------------------------------------
 
-for name, words in (("topdown", ("--by", "symbol", "--level", "3")), ("compare", ())):
+for name, words in (("topdown", ("--by", "symbol", "--level", "3")), ("compare", ("-i", "slow.data"))):
     run(PESA, name, *words, "--html", name + ".html", "--no-pager")
 
 
-def has_focus(page, selector):
-    return page.evaluate(f"document.activeElement.matches({json.dumps(selector)})")
-
-
-def contrast(page, selector):
-    """The least contrast (WCAG 2) of the text of such elements with the colour behind it."""
-    return page.evaluate(f"""(() => {{
-        const canvas = new OffscreenCanvas(1, 1).getContext("2d", {{willReadFrequently: true}});
-        const known = new Map();
-        const light = colour => known.get(colour) ?? known.set(colour, lightOf(colour)).get(colour);
-        const lightOf = colour => {{
-            canvas.clearRect(0, 0, 1, 1);
-            canvas.fillStyle = colour;
-            canvas.fillRect(0, 0, 1, 1);
-            const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(one => one / 255)
-                .map(one => one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4);
-            return .2126 * r + .7152 * g + .0722 * b;
-        }};
-        const behind = one => {{
-            const colour = getComputedStyle(one).backgroundColor;
-            return /, 0\\)$/.test(colour) ? behind(one.parentElement) : colour;
-        }};
-        return Math.min(...[...document.querySelectorAll({json.dumps(selector)})].map(one => {{
-            const [a, b] = [light(getComputedStyle(one).color), light(behind(one))];
-            return (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-        }}));
-    }})()""")
-
-
-def column(page, table, number):
-    return page.evaluate(f"""[...document.querySelector({json.dumps(table)}).tBodies[0].rows].map(row =>
-        row.cells[{number}].dataset.key ?? row.cells[{number}].textContent)""")
-
-
-def sorts(page, table, number, what):
-    """Press a column's head with pointer and keyboard, and look at the order."""
-    head = f"{table} th:nth-child({number + 1}) button"
-
-    def ordered(cells, descending):
-        keys = [float(cell) if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", cell) else cell for cell in cells if cell != ""]
-        return keys == sorted(keys, reverse=descending)
-
-    page.click(head)
-    orders = [(page.evaluate(f"document.querySelector({json.dumps(head)}).parentElement.ariaSort"), column(page, table, number))]
-    page.evaluate(f"document.querySelector({json.dumps(head)}).focus()")
-    page.press("Enter")
-    orders.append((page.evaluate(f"document.querySelector({json.dumps(head)}).parentElement.ariaSort"), column(page, table, number)))
-    check({order for order, _ in orders} == {"descending", "ascending"}
-          and all(ordered(cells, order == "descending") for order, cells in orders), what, orders)
-
-
 def on_every_page(page, name):
-    """What all pages have in common, on a large screen, a phone's, and a dark one."""
+    """Checks of all pages: on a large screen, a small one, and in dark mode."""
     page.prefer("light")
     page.resize(1200, 1000)
     page.open(name + ".html")
     check(not page.errors and page.requests == [f"file://{work}/{name}.html"], f"{name}: loads without a complaint and asks for nothing",
           (page.errors, page.requests))
-    page.screenshot(os.path.join(SCREENSHOTS, name + ".png"))
     check(page.evaluate("window.owned === undefined && !document.querySelector('main img, main b > script')")
           and EVIL in page.text("main") and WORSE in page.text("main"), f"{name}: names are text")
-    page.resize(390, 844, phone=True)
-    page.open(name + ".html")
-    check(page.evaluate("document.documentElement.scrollWidth") <= 390, f"{name}: nothing to scroll sideways on a phone",
-          page.evaluate("""[...document.querySelectorAll("main *")].filter(one => one.getBoundingClientRect().right > 391
-              && !one.closest(".scroll")).map(one => one.outerHTML.slice(0, 120)).slice(0, 5).join("\\n")"""))
-    page.screenshot(os.path.join(SCREENSHOTS, name + "-phone.png"))
-    for scheme in ("light", "dark"):
-        page.prefer(scheme)
-        least = {selector: contrast(page, selector) for selector in ("p, h1, h2, td, th button, summary, label", ".frame, .hot, button")
-                 if page.evaluate(f"document.querySelectorAll({json.dumps(selector)}).length")}
-        check(all(value >= 4.5 for value in least.values()), f"{name}: text can be read on a {scheme} screen", least)
-    page.prefer("light")
-    page.resize(1200, 1000)
-
-
-def focus_is_seen(page, presses=16):
-    """Tab through the page: everything that gets the focus shows it."""
-    for _ in range(presses):
-        page.press("Tab")
-        if page.evaluate("document.activeElement !== document.body && getComputedStyle(document.activeElement).outlineStyle === 'none'"):
-            return page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
-    return ""
-
-
-def of_all(page, selector, expression):
-    """The value of a JavaScript expression in `one` for each element that a selector names."""
-    return page.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => {expression})")
-
-
-def first(page, selector, expression):
-    """... for the first of them."""
-    return page.evaluate(f"(one => {expression})(document.querySelector({json.dumps(selector)}))")
+    fits_and_reads(page, name)
 
 
 def frame_of(page, name, expression):
     """... for the element of the function's frame with a name; null: it is not shown."""
-    return page.evaluate(f"""(one => one ? {expression} : null)(boxes.get(frames.find(frame =>
+    return page.evaluate(f"""(one => one ? {expression} : null)(graph.boxes.get(graph.frames.find(frame =>
         frame.name === {json.dumps(name)} && frame.kind === "function")))""")
 
 
@@ -331,7 +246,7 @@ def report_search(page):
 
 
 def report_zoom(page):
-    """Goes on where the search ended."""
+    """Continues from the state after the search."""
     page.press("Enter")
     check(frame_of(page, WORSE, "one.offsetWidth / flame.clientWidth") > .99 and frame_of(page, EVIL, "1") is None, "report: Enter zooms in")
     page.press("Enter")
@@ -340,27 +255,27 @@ def report_zoom(page):
     page.press("Escape")
     check(first(page, "#code", "one.hidden") and has_focus(page, ".frame"), "report: Escape closes it, the focus is where it was")
     page.press("Escape")
-    check(page.evaluate("[zoomed.kind, chosen.name]") == ["binary", WORSE], "report: Escape zooms out", page.evaluate("zoomed.kind"))
+    check(page.evaluate("[graph.zoomed.kind, graph.selected.name]") == ["binary", WORSE], "report: Escape zooms out", page.evaluate("graph.zoomed.kind"))
     page.click("#zoom-reset")
-    check(page.evaluate("zoomed === frames[0]") and first(page, "#zoom-out", "one.disabled"), "report: Reset shows all")
-    page.evaluate("boxes.get(frames[0]).focus()")
+    check(page.evaluate("graph.zoomed === graph.frames[0]") and first(page, "#zoom-out", "one.disabled"), "report: Reset shows all")
+    page.evaluate("graph.boxes.get(graph.frames[0]).focus()")
     seen = []
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "Home"):
         page.press(key)
-        seen.append(page.evaluate("[chosen.kind, chosen.name]"))
+        seen.append(page.evaluate("[graph.selected.kind, graph.selected.name]"))
     check([kind for kind, _ in seen] == ["process", "binary", "function", "function", "function", "binary", "all"]
           and [name for _, name in seen[2:5]] == [FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[0]],
-          "report: arrows go to what is held, besides and above", seen)
+          "report: arrow keys move to the children, the siblings and the parent of a frame", seen)
     page.click(f'.frame[data-frame="{frame_of(page, EVIL, "one.dataset.frame")}"]')
-    check(page.evaluate("zoomed.name") == EVIL and EVIL in page.text("#detail"), "report: a press on a frame zooms in and tells its cycles",
+    check(page.evaluate("graph.zoomed.name") == EVIL and EVIL in page.text("#detail"), "report: a press on a frame zooms in and tells its cycles",
           page.text("#detail"))
 
 
 def report_code(page):
-    """Goes on in a frame that is zoomed into."""
+    """Continues with a zoomed frame."""
     page.click("#detail button")
     check(page.text("#code-title") == EVIL and page.evaluate("window.owned === undefined"), "report: its code opens", page.text("#code-title"))
-    texts = of_all(page, "#code-rows tr[data-address]", "one.cells[6].textContent.replace(/ +/, ' ').trim()")
+    texts = of_all(page, "#code-rows tr[data-address]", "one.querySelector('.instruction').textContent.replace(/ +/, ' ').trim()")
     known = tuple(one["text"] for one in annotated["instructions"])
     check(texts and all(text.startswith(known) for text in texts), "report: it is the function's instructions", texts[:5])
     check("window.owned=1</script> <!-- */" in page.text("#code-rows") and "inlined mix" in page.text("#code-rows"),
@@ -386,6 +301,151 @@ def report_code(page):
     shown = len(of_all(page, "#code-rows tr[data-address]", "1"))
     check(shown == rows_of_worse - sum(folded[1:]) and has_focus(page, "#code-rows tr"), "report: and unfolded, the focus stays there", shown)
     page.press("Escape")
+
+
+def shown_whole(page, selector, width):
+    """Cells that are not on the screen from left to right, or whose text is cut."""
+    return page.evaluate(f"""[...document.querySelectorAll({json.dumps(selector)})].filter(one => one.textContent).filter(one => {{
+        const edge = one.getBoundingClientRect();
+        return !edge.width || edge.left < 0 || edge.right > {width} || one.scrollWidth > Math.ceil(edge.width)
+            || getComputedStyle(one).textOverflow === "ellipsis";
+    }}).map(one => one.textContent)""")
+
+
+def report_layout(page):
+    for width in WIDTHS:
+        page.resize(width, 844, phone=width < 600)
+        page.open("report.html")
+        for one in (EVIL, WORSE):
+            page.evaluate(f"openCode({FUNCTIONS.index(one)})")
+            cut = [text for selector in ("td.address", "td.instruction", "td.causes", "tr.source td", "#functions td.causes")
+                   for text in shown_whole(page, selector, width)]
+            check(not cut and len(of_all(page, "#code td.instruction", "1")) > 5,
+                  f"report: addresses, instructions, source and buckets of {one} are whole on {width} pixels", cut[:5])
+            check(one != EVIL or "and so on, " * 60 in page.text("#code-rows"), "report: the long line of source is there")
+    page.resize(1200, 1000)
+
+
+def report_arranged(page):
+    """The graph by callers, and processes of one name."""
+    page.open("chains.html")
+    page.click("#inverted")
+    paths = of_all(page, ".frame", """(frame => [frame.depth, frame.name, frame.parent && frame.parent.name,
+        Math.round(frame.weight)])(graph.frames[one.dataset.frame])""")
+    check({tuple(one) for one in paths if one[0] in (1, 2)} == {
+        (1, EVIL, "all", 55000), (2, "_start", EVIL, 30000), (2, WORSE, EVIL, 25000), (1, WORSE, "all", 10000), (2, "program", WORSE, 10000)},
+          "inverted, the callers of a function are below it", paths)
+    check({tuple(one) for one in paths if one[0] == 4} == {(4, "outer", "_start", 20000), (4, "other", "_start", 5000)},
+          "... up to the processes", paths)
+    check(first(page, "#by-process", "one.parentElement.hidden"), "where no processes share a name there is no choice")
+    page.open("named.html")
+    processes = "graph.frames.filter(one => one.kind === 'process').map(one => [one.name, Math.round(one.weight)])"
+    check(page.evaluate(processes) == [["other", 40000], ["outer", 30000]], "processes of one command name are one frame",
+          page.evaluate(processes))
+    page.click("#by-process")
+    check(page.evaluate(processes) == [["other (8)", 40000], ["outer (9)", 20000], ["outer (7)", 10000]], "... or one each",
+          page.evaluate(processes))
+    check(not page.errors, "without a complaint", page.errors)
+
+
+def drag(page, thread, begin, end):
+    """Drag the pointer along a thread's slices."""
+    places = page.evaluate(f"""(() => {{
+        document.querySelector(".slices[data-thread='{thread}']").scrollIntoView({{block: "center"}});
+        return [{begin}, {end}].map(slice => (box => [box.left + box.width / 2, box.top + box.height / 2])(
+            document.querySelector(`.slices[data-thread='{thread}'] [data-slice='${{slice}}']`).getBoundingClientRect()));
+    }})()""")
+    page.command("Input.dispatchMouseEvent", type="mousePressed", x=places[0][0], y=places[0][1], button="left", buttons=1, clickCount=1)
+    page.command("Input.dispatchMouseEvent", type="mouseMoved", x=places[1][0], y=places[1][1], button="left", buttons=1)
+    page.command("Input.dispatchMouseEvent", type="mouseReleased", x=places[1][0], y=places[1][1], button="left", clickCount=1)
+
+
+def report_timeline(page):
+    parts = [(thread, at, *cell[i:i + 4]) for thread, at, *cell in document["timeline"] for i in range(0, len(cell), 4)]
+    count = document["timeline_slices"]
+    check(32 <= count <= 64 and close(sum(part[5] for part in parts), document["cycles"]) and
+          {part[1] for part in parts} <= set(range(count)), "the timeline has all cycles", (count, sum(part[5] for part in parts)))
+    sums = {}
+    for _, _, frame, _, state, cycles in parts:
+        while frame is not None:
+            sums.setdefault(frame, [0] * 5)[state] += cycles
+            frame = document["frames"][frame][0]
+    check(all(close(sums[number][state], row[4 + state]) for number, row in enumerate(document["frames"]) for state in range(5)),
+          "and they are those of the frames")
+    page.resize(1200, 1000)
+    page.open("report.html")
+    drag(page, 0, 5, 12)
+    chosen = [part for part in parts if 5 <= part[1] <= 12]
+    whole = sum(part[5] for part in chosen)
+    check(f"{whole / document['cycles'] * 100:.2f}% of all cycles" in page.text("#range") and page.evaluate("[selection.from, selection.to]") == [5, 12],
+          "a range is selected by dragging", page.text("#range"))
+    check(close(page.evaluate("graph.frames[0].weight"), whole), "the flame graph is of the range", (page.evaluate("graph.frames[0].weight"), whole))
+
+    def in_function(number, frame):
+        while frame is not None and document["frames"][frame][3] is None:
+            frame = document["frames"][frame][0]
+        return frame is not None and document["frames"][frame][3] == number
+
+    for number, name in enumerate(FUNCTIONS):
+        cycles = sum(part[5] for part in chosen if in_function(number, part[2]))
+        row = page.evaluate(f"[rowOf[{number}].hidden, rowOf[{number}].cells[0].textContent]")
+        check(row == [not cycles, f"{cycles / whole * 100:.2f}%" if cycles else ""], f"so are the functions: {name}", (row, cycles, whole))
+    page.evaluate(f"openCode({FUNCTIONS.index(EVIL)})")
+    cycles = {}
+    for part in chosen:
+        if in_function(FUNCTIONS.index(EVIL), part[2]):
+            cycles[f"{part[3]:x}"] = cycles.get(f"{part[3]:x}", 0) + part[5]
+    shown = dict(of_all(page, "#code-rows tr[data-address]", "[one.dataset.address, one.cells[0].textContent]"))
+    expected = {address: f"{amount / whole * 100:.2f}%" for address, amount in cycles.items()}
+    check(expected and all(shown.get(address, text) == text for address, text in expected.items())
+          and all(not text or address in expected for address, text in shown.items()), "and the code", (shown, expected))
+    page.evaluate("from.focus()")
+    page.press("ArrowRight")
+    check(page.evaluate("[selection.from, selection.to]") == [6, 12], "the keyboard changes the range", page.evaluate("[selection.from, selection.to]"))
+    page.click("#select-all")
+    check(page.text("#range") == "everything" and close(page.evaluate("graph.frames[0].weight"), document["cycles"])
+          and page.text("#functions tbody td") == f"{document['functions'][0]['share'] * 100:.2f}%", "Everything shows all again")
+    page.open("named.html")
+    names = of_all(page, "#timeline button.thread", "one.textContent")
+    check(names == ["other 8", "outer 9", "outer 7"], "threads, the one with most cycles first", names)
+    page.click("#timeline button.thread:nth-of-type(2)")
+    check(page.evaluate("Math.round(graph.frames[0].weight)") == 20000 and first(page, "#timeline button.thread:nth-of-type(2)", "one.ariaPressed") == "true",
+          "a thread alone", page.evaluate("graph.frames[0].weight"))
+    page.click("#timeline button.thread:nth-of-type(2)")
+    check(page.evaluate("Math.round(graph.frames[0].weight)") == 70000, "and all of them again")
+    cpus = page.evaluate("[...new Set(runs.map(run => run.cpu))].length")
+    page.click("#by-cpu")
+    names = of_all(page, "#timeline button.thread", "one.textContent")
+    check(len(names) == cpus and all(name.startswith("CPU ") for name in names), "by CPU: a lane for each", names)
+    page.click("#timeline button.thread")
+    check(close(page.evaluate("graph.frames[0].weight"), page.evaluate("lanes[0].weight")) and page.text("#range") != "" and
+          first(page, "#timeline button.thread", "one.ariaPressed") == "true", "a CPU alone", page.evaluate("graph.frames[0].weight"))
+    page.evaluate("globalThis.drawn = 0; const draw = graph.draw; graph.draw = function () { globalThis.drawn++; draw.call(this); }; 0")
+    page.evaluate("selectSlices(1, 2); selectSlices(1, 2); 0")
+    check(page.evaluate("globalThis.drawn") == 1, "a selection is drawn once", page.evaluate("globalThis.drawn"))
+    page.click("#by-cpu")
+    check(of_all(page, "#timeline button.thread", "one.textContent") == ["other 8", "outer 9", "outer 7"], "and threads again")
+    check(not page.errors, "the timeline: without a complaint", page.errors)
+    page.open("chains.html")
+    column = 'Array.from(document.querySelectorAll("#functions th")).findIndex(one => one.textContent.startsWith("Children"))'
+    check(page.evaluate(f"{column} > 0 && rowOf.every((row, number) => row.cells[{column}].textContent === "
+                        "percent(report.functions[number].children_cycles / report.cycles))"), "the table has a column of inclusive cycles")
+    page.evaluate("selectSlices(0, Math.floor(slices / 2)); 0")
+    check(page.evaluate("""report.functions.every((one, number) => {
+        const own = [...selected.own].filter(([frame]) => { for (; frame; frame = frame.parent) if (frame.code === number) return true; return false; });
+        return Math.abs(selectedFunction(one, number).children_cycles - own.flatMap(([, cycles]) => cycles).reduce((a, b) => a + b, 0)) < 1e-6;
+    })"""), "and of a selection, those of the selection")
+    page.open("exact.html")
+    check(first(page, "#timeline-section", "one.hidden") and not page.errors, "an exact profile has no timeline")
+
+
+def plain_page(page):
+    page.open("plain.html")
+    colours = set(of_all(page, ".frame", "getComputedStyle(one).backgroundColor"))
+    labels = of_all(page, "#legend li", "one.textContent.trim()")
+    check(len(colours) >= 2 and labels == ["program 100.00%"]
+          and first(page, "#legend i", "getComputedStyle(one).backgroundColor") in colours,
+          "plain: frames have the colour of their binary, which the legend names", (colours, labels))
 
 
 def report_page(page):
@@ -432,6 +492,11 @@ def locked(page):
 def topdown_page(page):
     page.open("topdown.html")
     first(page, "summary", "one.focus()")
+    opened = page.evaluate("""[...document.querySelectorAll("details")].map(one => [one.open, !one.parentElement.closest("details:not([open])") &&
+        [...one.parentElement.children].filter(other => other.matches("details")).every(other => parseFloat(other.querySelector("summary .n").textContent)
+            <= parseFloat(one.querySelector("summary .n").textContent))])""")
+    check(len({one for one, _ in opened}) == 2 and all(one == largest for one, largest in opened if largest or one),
+          "topdown: the largest node is open, and the largest in it", opened)
     before = first(page, "details", "one.open")
     page.press("Enter")
     check(first(page, "details", "one.open") != before, "topdown: Enter folds and unfolds a node")
@@ -445,6 +510,20 @@ def compare_page(page):
     page.type("onerror")
     hidden = of_all(page, "details", "one.hidden")
     check(set(hidden) == {True, False}, "compare: the filter leaves the regions that match", hidden)
+    page.open("compare.html")
+    check(first(page, "#filter", "Boolean(one)") and page.evaluate("document.querySelectorAll('td a').length") > 0,
+          "compare: examples of findings are links")
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = false; })")
+    page.click("td a")
+    address = page.text("td a")
+    # The browser tells the page of the new place some time after the press.
+    page.evaluate("""(async () => {
+        for (let turn = 0; turn < 500 && document.activeElement.tagName !== "TR"; turn++)
+            await new Promise(done => setTimeout(done, 10));
+    })()""")
+    shown = page.evaluate("""(row => [row.tagName, row.cells[0].textContent, row.closest("details").open,
+        row.getBoundingClientRect().top >= 0 && row.getBoundingClientRect().bottom <= innerHeight])(document.activeElement)""")
+    check(shown == ["TR", address, True, True] and not page.errors, "compare: a press on one goes to its code", (shown, address))
     page.open("compare.html")
     for number, what in ((0, "address"), (3, "measured cycles"), (1, "instruction")):
         sorts(page, "details[open] table", number, f"compare: instructions are sorted by {what}")
@@ -462,6 +541,10 @@ else:
             unseen = focus_is_seen(tab)
             check(not unseen, f"{one}: what has the focus shows it", unseen)
         report_page(tab)
+        report_layout(tab)
+        report_arranged(tab)
+        report_timeline(tab)
+        plain_page(tab)
         other_reports(tab)
         topdown_page(tab)
         compare_page(tab)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa import: hand-made pipeline traces with the state of every cycle beside them, bad ones, and the round trip."""
+"""pesa import: hand-made pipeline traces with the expected state of every cycle, invalid traces, and the round trip."""
 import gzip
 import json
 import lzma
@@ -119,7 +119,7 @@ def kanata(diagram, first=0, start=0):
 
 
 def o3pipeview(diagram):
-    """The same as gem5 writes it: 500 ticks a cycle, when an instruction is gone, in no order."""
+    """The same in gem5's format: 500 ticks per cycle; an instruction is written when it has left the pipeline, so lines are unordered."""
     text = "1000: system.cpu: something else\n"
     blocks = []
     for place, (label, stages, _) in enumerate(rows(diagram)):
@@ -155,7 +155,7 @@ def records(path, kind):
 
 
 def run(trace, *options, name="trace.log", state_map="./hand", period="1", jitter="0"):
-    """Import; what every cycle was, and the summary."""
+    """Import a log.  Returns the state of every cycle, and the summary."""
     for stale in ("perf.data", "golden.data", "summary.json"):
         if os.path.exists(stale):
             os.unlink(stale)
@@ -292,7 +292,7 @@ for what, diagram, expected, decided in CASES:
           what + ": the exact profile has every cycle, and nothing that was thrown away", golden)
 
 for what, diagram, expected, _ in CASES:
-    # What gem5 does not log: stalls, causes, when something was thrown away, what is in flight.
+    # gem5 does not log stalls, causes, the time of squashes, and instructions in flight.
     if re.search(r"[Bf]|fault|imiss|dmiss", diagram) or what.startswith("an exception") or "R" not in diagram.split()[-1]:
         continue
     done = run(o3pipeview(diagram), "--elf", "program64", state_map=None)
@@ -542,7 +542,7 @@ int main(void) {
 
 
 def canonical(path, kind):
-    """Records, buckets in an order, without what tells files and processes apart."""
+    """The records with sorted buckets, without values that depend on the file or process."""
     result = []
     for one in records(path, kind):
         # The log does not know what the emulator mapped of its own, as the code that signals return to.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa import of in-order cores: a diagram for each rule with what every cycle is, and the logs of an RTL core with the truth."""
+"""pesa import of in-order cores: a diagram for each rule with the expected state of every cycle, and logs of an RTL core with
+their true states."""
 import json
 import os
 import tempfile

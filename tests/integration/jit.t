@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Code that a program makes at run time, on the virtual core: it is recorded, so every cycle of it finds its instruction."""
+"""Code that a program makes at run time, on the virtual core: the code is recorded, so every cycle is attributed to an instruction."""
 import json
 import os
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program that makes its code at run time and tells of it in a jitdump: each of its functions has its name, text, lines and cycles."""
+"""A program that makes code at run time and writes a jitdump: each of its functions has its name, code, lines and cycles."""
 import json
 import os
 import re

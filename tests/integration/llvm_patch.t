@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesa compare --format td and exegesis: patches of LLVM's scheduling models.
 
-A target of our own has the forms that LLVM's models have; llvm-tblgen reads it before and after each patch, and nothing but the wanted
-number of the wanted definition may differ.  Where the cache has LLVM's source, real models are changed as well, and a second compare
-with the model that is generated from the patched files must find nothing.
+A target made for the test has the same forms of definitions as LLVM's models.  llvm-tblgen reads it before and after each patch; only
+the patched value may differ.  If LLVM's source is in the cache, real models are patched too, and a second compare with the model that
+is generated from the patched files must find nothing.
 """
 import json
 import os
@@ -146,7 +146,7 @@ def name_of(value):
 
 
 def costs(read):
-    """What a model says, by what it says it of."""
+    """The values of a model, by the definition that they belong to."""
     found = {}
     for name, one in read.items():
         if name.startswith("!") or not isinstance(one, dict):
@@ -171,7 +171,7 @@ def costs(read):
 
 
 def patch(changes, model="own.model"):
-    """The patched costs, and what was said."""
+    """The patched costs, and the messages."""
     done = subprocess.run([PATCH, model, folder, PREFIX], input="\n".join(changes) + "\n", capture_output=True, text=True)
     shutil.rmtree("patched", ignore_errors=True)
     shutil.copytree("checkout", "patched")
@@ -183,7 +183,7 @@ def patch(changes, model="own.model"):
 
 
 def expect(what, changes, wanted, model="own.model"):
-    """Just the wanted things differ."""
+    """Check that only the patched values differ."""
     after, said = patch(changes, model)
     expected = {key: dict(value) for key, value in before.items()}
     for key, value in wanted.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa mca without llvm-mca: results that follow from the model by hand, and bad input."""
+"""pesa mca without llvm-mca: results computed from the model by hand, and invalid input."""
 import json
 import os
 import shutil

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa mca assembles what it takes as the other assembler does: same instructions, sizes and regions.
+"""The built-in assembler of pesa mca gives the same result as an assembler program: instructions, sizes and
+regions.
 
-Without PATH no other assembler is found, so that what succeeds was assembled by pesa itself; with a
-line at the end that it does not take, the other assembler has done it all.
+Without PATH no assembler program is found, so a source that succeeds was assembled by pesa.  With a last
+line that pesa does not support, the assembler program assembles the whole source.
 
 Environment: PESA; ASSEMBLE_PROGRAMS (random programs, default 60), ASSEMBLE_SEED (default 1).
 """

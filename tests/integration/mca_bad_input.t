@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bad input of pesa mca: one clear line, and llvm-mca's words and status where it has some."""
+"""Invalid input of pesa mca: one clear line, or llvm-mca's message and status if it has one."""
 import os
 import shutil
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa mca --cycle-stack: shares that follow by hand, conservation, and the timeline as an oracle."""
+"""pesa mca --cycle-stack: shares computed by hand, conservation, and the timeline as an oracle."""
 import json
 import os
 import random

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The assembler that pesa mca starts on somebody's source: it has limits of memory, time and what it writes, is gone when pesa is,
-whatever ended pesa, and leaves no file. Assemblers that misbehave stand first in PATH."""
+"""The assembler program that pesa mca starts has limits of memory, time and file size.  It does not outlive pesa, for whatever reason
+pesa ends, and leaves no file.  The tests put misbehaving assemblers first in PATH."""
 import os
 import re
 import shutil
@@ -25,7 +25,7 @@ REAL = ":".join(one for one in os.environ["PATH"].split(":") if "ccache" not in 
 
 
 def assembler(name, text):
-    """The only assembler that there is: a program of Python, whose children are found by their argument."""
+    """Make the only assembler in PATH, a Python program; its children are found by their argument."""
     for other in os.listdir(programs):
         os.unlink(os.path.join(programs, other))
     path = os.path.join(programs, name)
@@ -116,7 +116,7 @@ def note():
         out.write(f"{{os.getpid()}}\\n")
 """.format(work + "/pids")
 HAZARDS = {
-    "sleeps for ever": ("time.sleep(10000)", rb"took more than 2 seconds and was stopped; PESA_ASSEMBLER_SECONDS"),
+    "sleeps for ever": ("time.sleep(10000)", rb"took more than 2 seconds and was stopped; set PESA_ASSEMBLER_SECONDS"),
     "ignores signals and sleeps": ("for n in range(1, 32):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n    except OSError:\n"
                                    "        pass\ntime.sleep(10000)", rb"took more than 2 seconds"),
     "computes for ever": ("while True:\n    pass", rb"took more than 2 seconds"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The models in Documentation/processor-model.md, used as they stand there, mean what the text says."""
+"""The models in Documentation/processor-model.md, used unchanged, behave as the text says."""
 import json
 import os
 import subprocess

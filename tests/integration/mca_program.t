@@ -113,7 +113,7 @@ expected = mca("-", text="mul a0, a0, a1\nmv a0, a1\n")
 check(cycles(found) == cycles(expected) and [text.split()[0] for text in found["Instructions"]] == ["mul", "mv"],
       "--hex is bytes in the order of memory", found["Instructions"])
 
-fails("an ELF file needs a part", "say which part", 1, "prog")
+fails("an ELF file needs a part", "choose a part", 1, "prog")
 fails("an unknown function", "prog: no function 'nothing'", 1, "prog", "--symbol=nothing")
 fails("a bad range", "--range=20-10: expected A-B", 1, "prog", "--range=20-10")
 fails("a range without text", "there is no text at 0x10", 1, "prog", "--range=10-20")
@@ -171,11 +171,11 @@ else:
           "a sampled profile gives about the same", times)
     found = mca("prog", "--path-from=exact", "--symbol=never", "--path-length=10")
     never = place("never")
-    check(executions(found) == {never: 10} and "begins anew 9 times" in found.get("warnings", "") and
-          f"ends at {never:#x}: where control goes from there was not measured" in found["warnings"],
-          "a path that cannot go on begins anew", found)
+    check(executions(found) == {never: 10} and "was restarted at its entry 9 times" in found.get("warnings", "") and
+          f"ends at {never:#x}: the profile has no successor of this instruction" in found["warnings"],
+          "a path that cannot continue restarts at its entry", found)
     subprocess.run("riscv64-linux-gnu-gcc -nostdlib -static -march=rv64imc -mabi=lp64 -Wl,--build-id -o other prog.s"
                    .split(), check=True)
-    fails("another program", "nothing of other was measured", 1, "other", "--path-from=exact")
+    fails("another program", "other was not measured", 1, "other", "--path-from=exact")
     fails("no profile", "none", 1, "prog", "--path-from=none")
 end()

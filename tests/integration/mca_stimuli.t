@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa mca with what a model does not know: results that follow by hand, and bad input."""
+"""pesa mca with external stimuli: results computed by hand, and invalid input."""
 import json
 import os
 import random

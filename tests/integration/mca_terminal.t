@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What pesa mca highlights on a terminal: byte for byte what llvm-mca-22 does; nothing elsewhere."""
+"""pesa mca highlights its output on a terminal exactly as llvm-mca-22 does, and does not highlight elsewhere."""
 import os
 import pty
 import select

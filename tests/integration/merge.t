@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa merge: the same bytes in any order and any steps; sums that are sums; what must be kept apart; what is refused."""
+"""pesa merge: the same bytes for any order and any steps; correct sums; entries that must not be merged; refused files."""
 import collections
 import itertools
 import json

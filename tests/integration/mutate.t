@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests/mutate changes: operators, constants, conditions and statements of code, nothing else, and the same ones again.
-That it kills and counts is seen by running it (Documentation/testing.md): that takes minutes."""
+"""tests/mutate changes only operators, constants, conditions and statements of code, and chooses the same ones in each run.  Killing
+and counting mutants takes minutes and is not tested here (Documentation/testing.md)."""
 import os
 import sys
 

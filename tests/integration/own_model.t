@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A processor model of one's own: the virtual core takes it, and pesa compare finds what it changes in one instruction."""
+"""A processor model of the user: the virtual core takes it, and pesa compare finds its change of one instruction."""
 import json
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stock perf reads what we write, and we read what stock perf writes, event by event."""
+"""Stock perf reads the files that pesa writes, and pesa those that stock perf writes; events are compared one by one."""
 import os
 import re
 import shutil

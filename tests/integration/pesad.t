@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesad on this machine, sampling by the kernel's timer: intervals, conservation, faults, signals."""
+"""pesad on this machine, with samples of the kernel's timer: intervals, conservation, faults, signals."""
 import glob
 import json
 import os
@@ -147,6 +147,11 @@ def test_configuration():
         done = run_config(text)
         check(done.returncode == 1 and re.search(expected, done.stderr) and done.stderr.count("\n") == 1,
               f"--check-config refuses {text!r}", done.stderr)
+    done = run_config("[store]\ndirectory = here\n[colect]\n[push]\nurl = ftp://x\nlabels = a=b c\n[http]\nlisten = 0.0.0.0:80\n")
+    places = [re.search(r"(:\d+|): (?=\D)", line[line.index("/"):])[1] for line in done.stderr.splitlines()]
+    check(done.returncode == 1 and places == [":2", ":3", "", "", ""] and "'here'" in done.stderr and "[colect]" in done.stderr and
+          "ftp://x" in done.stderr and "label 'c'" in done.stderr and "open to other hosts" in done.stderr,
+          "--check-config lists every error: of lines in their order, then what does not go together", done.stderr)
     with open(f"{TOP}/daemon/pesad/base/config_keys.c", encoding="utf-8") as file:
         keys = re.findall(r'^\t{"(\w+)", "([\w-]+)", PESAD|^\t{"(\w+)", "([\w-]+)", [A-Z]+\(', file.read(), re.M)
     with open(f"{TOP}/Documentation/pesad.conf.5", encoding="utf-8") as file:
@@ -209,7 +214,7 @@ def test_intervals():
 
 
 def test_losses():
-    """A reader that is stopped loses samples; none is forgotten."""
+    """A reader that is stopped loses samples; all of them are counted."""
     daemon = Daemon("frequency = 5000\nring = 8K", interval="60s")
     daemon.begin()
     time.sleep(0.5)
@@ -226,14 +231,14 @@ def test_losses():
 
 
 def test_kill():
-    """kill -9 loses no more than the interval under way."""
+    """kill -9 loses at most the current interval."""
     daemon = Daemon("frequency = 997")
     daemon.wait_for(lambda: len(daemon.files()) >= 2)
     time.sleep(0.4)
     daemon.stop(signal.SIGKILL)
     before = daemon.files()
     check(all(samples(path) for path in before), "what was finished is whole after kill -9")
-    # Also one that never came to write anything.
+    # Also a daemon that had not written anything.
     with open(os.path.join(daemon.directory, ".pesad-20000101T000000.000Z.1a.data"), "wb"):
         pass
     again = Daemon(directory=daemon.directory)
@@ -306,7 +311,7 @@ def test_reload():
 
 
 def test_faults():
-    """The directory can be written no more, and later again."""
+    """The directory becomes read-only, and later writable again."""
     daemon = Daemon("frequency = 997")
     daemon.wait_for(lambda: len(daemon.files()) >= 1)
     os.chmod(daemon.directory, 0o555)
@@ -387,7 +392,7 @@ def uids(process):
 
 
 def test_root():
-    """Started as root, none of its processes stays it."""
+    """If started as root, none of its processes keeps that user."""
     if os.geteuid():
         skip("started as root", "this is not root")
         return
@@ -437,7 +442,7 @@ def metric(path, name):
 
 
 def test_watchdog():
-    """A worker that makes no progress is ended and started again; sampling knows nothing of it."""
+    """A worker that makes no progress is ended and restarted; sampling continues."""
     asked = os.path.join(WORK, "asked")
     daemon = Daemon("frequency = 97", watchdog="4s", socket=asked,
                     more=f"[push]\nurl = http://127.0.0.1:9\nspool = {WORK}/watchdog.spool\nsymbols = no\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A whole pesad: what it samples arrives at a profile store, once, also when the worker that sends is killed; it answers
-profiles that the real pprof reads, and pesa top; and requests cost no sample that is not counted."""
+"""A complete pesad: each sample arrives at a profile store exactly once, even if the sending worker is killed; it serves
+profiles that the real pprof reads, and pesa top; and samples lost because of requests are counted."""
 import atexit
 import base64
 import concurrent.futures
@@ -128,7 +128,7 @@ def files():
 
 
 def begin_of(path):
-    """The second that a file's name tells."""
+    """The time in a file's name, in seconds."""
     return re.search(r"pesa-(\d{8}T\d{6})\.\d{3}Z", path)[1]
 
 

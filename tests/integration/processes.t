@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes side by side on the virtual core: what is recorded of each does not depend on the machine."""
+"""Several processes at once on the virtual core: the recording of each does not depend on the machine."""
 import json
 import os
 import subprocess
@@ -35,7 +35,7 @@ class Run:
 
 
 for guest, processes in (("family", 7), ("spawn", 3), ("exec", 2)):
-    # On one processor the host decides in another way who is ahead.
+    # On one CPU the host schedules the processes in another order.
     runs = [Run(guest, *prefix) for prefix in ((), ("taskset", "-c", "0"), (), ("taskset", "-c", "1"))]
     check(all(run.summary["processes"] == processes for run in runs), f"{guest}: {processes} processes, counted by program",
           [run.summary for run in runs])

@@ -83,7 +83,7 @@ class Pusher:
         return json.loads(self.process.stdout.readline())
 
     def wait(self, holds):
-        """The counts as soon as they are as wanted, or at last."""
+        """Wait for a condition and return the counts; after the time limit, return the last ones."""
         deadline = time.monotonic() + TIMEOUT
         while True:
             counts = self.counts()
@@ -92,7 +92,7 @@ class Pusher:
             time.sleep(0.02)
 
     def end(self):
-        """Stop it; what it wrote to its log."""
+        """Stop it, and return its log."""
         self.process.stdin.close()
         status = self.process.wait(TIMEOUT)
         self.log.seek(0)

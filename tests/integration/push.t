@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles are pushed to profile stores: their forms, and stores that are down, slow, wrong or not trusted."""
+"""Profiles are pushed to profile stores: formats, and stores that are down, slow, faulty or not trusted."""
 import base64
 import gzip
 import json
@@ -271,7 +271,7 @@ while not store.requests and time.monotonic() < deadline:
 pusher.end()
 check(len(os.listdir(pusher.spool)) == 1, "stopping cuts a transfer off and keeps its profile", os.listdir(pusher.spool))
 
-# A name server that hears a question and does not answer: the resolver would ask for minutes.
+# A name server that does not answer: the resolver would try for minutes.
 with open("resolv.conf", "w", encoding="ascii") as out:
     out.write("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
 with open("silent.py", "w", encoding="ascii") as out:

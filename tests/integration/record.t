@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa record on the virtual core: what it accounts, what the guest sees, what is left when it ends badly."""
+"""pesa record on the virtual core: accounting of cycles, the guest's environment, and the files after an abnormal end."""
 import json
 import os
 import re
@@ -93,7 +93,7 @@ for core in ("inorder-2", "ooo-4"):
               f"{name}: as many instructions as plain QEMU executes ({faults} of them fault)",
               f"{oracle.counted} {run.summary}")
 
-# A block that faults in its middle: what is before the access was carried out, what is behind it later.
+# A block that faults in the middle: the instructions before the access were executed, the others are executed later.
 record("-c", "1000", "--", "./guest", "faults")
 row = sorted((one["address"], one["executions"]) for one in samples("golden.data") if one.get("symbol") == "row")
 check("27 21 27 21 21 27 21 21 27 21 21" in " ".join(str(executions) for _, executions in row),
@@ -314,7 +314,7 @@ def refused(words, text, what, status=1):
 refused(["--", "/bin/true" if not NATIVE else "/nowhere"], "not for RISC-V|no program", "a program for another machine")
 refused(["--", "./missing"], "no program", "a program that is missing")
 refused(["--", os.path.join(work, "script")], "script", "a script")
-refused(["-c", "255", "--", "./guest"], "256", "a period below 256 cycles")
+refused(["-c", "255", "--jitter", "100", "--", "./guest"], "jitter", "a period below 256 cycles with a jitter")
 refused(["-F", "100000000000", "--", "./guest"], "100000000000 samples a second .* to 12500000$",
         "more samples a second than the core can take")
 refused(["-c", "1000", "--jitter", "900", "--", "./guest"], "jitter", "a jitter that leaves the allowed periods")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa record through the kernel, with software events: what is recorded, how it ends, what is refused."""
+"""pesa record through the kernel, with software events: records, ends of a recording, and refused options."""
 import collections
 import glob
 import json
@@ -41,7 +41,7 @@ def summary(path="summary.json"):
 
 
 def perf_report(path):
-    """What stock perf complains about."""
+    """The errors that stock perf reports."""
     run = command(PERF, "report", "--stdio", "-i", path)
     # Of the report itself perf says nothing on standard error.
     return run.returncode, run.stderr.strip(), run.stdout

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The virtual core on one processor of the host and on two, where the pipeline has a thread of its own: the same samples,
-golden reference and counts, of programs with code made at run time, vectors, handlers, new names, and bad ends."""
+"""The virtual core on one CPU of the host and on two, where the pipeline has its own thread, gives the same samples, golden
+reference and counts, for programs with JIT code, vectors, signal handlers, renamed threads, and abnormal ends."""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""report, annotate, script and error on recordings whose every sample is known."""
+"""report, annotate, script and error on recordings with known samples."""
 import json
 import os
 import platform
@@ -58,7 +58,7 @@ def stack_sum(stack):
 
 
 def broken_sums(report):
-    """What of the invariants of Documentation/json.md does not hold."""
+    """The invariants of Documentation/json.md that do not hold."""
     wrong = []
     total = report["cycles"]
     unattributed = sum(report["unattributed"].values())
@@ -219,6 +219,16 @@ check("return middle(value" in r.out and "inlined innermost" in r.out and "stall
 check("too few" in r.out, "what has too few samples says so", r.out)
 check(pesa("annotate", "-i", "known.data").out.count("in " + work) == 1 and
       "outermost" in pesa("annotate", "-i", "known.data").out, "without a name the hottest function is shown")
+for width in (60, 80, 110, 160, 250):
+    shown = {}
+    for line in pesa("annotate", "-i", "known.data", "outermost", "--full", env={"COLUMNS": str(width)}).out.splitlines():
+        if row := re.search(r" (" + "|".join(f"{address:x}" for address in insns) + ")  (.*)", line):
+            shown[int(row[1], 16)] = re.sub(" +", " ", row[2])
+        if len(line) > width and not line.startswith("note:"):
+            shown[line] = "too long"
+    cut = {address: (text, shown.get(address)) for address, text in ((address, one["text"]) for address, one in insns.items())
+           if not shown.get(address, "").startswith(text)}
+    check(not cut and "too long" not in shown.values(), f"address and instruction are whole in {width} columns", (cut, shown))
 r = pesa("annotate", "-i", "known.data", "outermost")
 check("instructions that are in no sample" in r.out, "long runs without samples are folded", r.out)
 check(pesa("annotate", "-i", "known.data", hex(entry[3])).out == r.out, "an address stands for its function")
@@ -247,9 +257,13 @@ r = document("report", "-i", "known.data", "--symfs", "root")
 check(r.json["functions"] == report["functions"], "--symfs finds it again", r.err)
 tool("strip", "-o", "inlined", "kept")
 r = document("report", "-i", "known.data")
-check(r.json["functions"][0]["symbol"] == "[unknown]" and not broken_sums(r.json) and
-      any("stripped" in problem or "no symbols" in problem for problem in r.json["problems"]),
-      "a stripped binary says so", r.json["problems"])
+bare = r.json["functions"][0]
+check(bare["symbol"] == f"inlined+{bare['address']:#x}" and bare["linkage_name"] is None and not broken_sums(r.json) and
+      any("stripped" in problem for problem in r.json["problems"]),
+      "a stripped binary says so; its functions are named by their addresses", (bare, r.json["problems"]))
+r = document("annotate", "-i", "known.data", bare["symbol"])
+check(r.returncode == 0 and [(one["symbol"], one["cycles"]) for one in r.json["functions"]] == [(bare["symbol"], bare["cycles"])],
+      "annotate takes such a name", r.err + str(bare))
 r = document("annotate", "-i", "known.data")
 check(r.returncode == 0 and [one for one in r.json["instructions"] if one["address"] == entry[6]][0]["cycles"] == 290000
       and r.json["instructions"][0]["text"], "its code can be annotated without symbols", r.err)

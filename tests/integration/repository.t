@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every file and every subcommand of the project must have."""
+"""Rules for all files and all subcommands of the project."""
 import os
 import re
 import subprocess
@@ -10,7 +10,7 @@ from tap import BUILD, TOP, PESA, check, end
 os.chdir(TOP)
 
 
-if os.path.isdir(".git"):
+if os.path.exists(".git"):
     tracked = subprocess.run(["git", "-c", "safe.directory=*", "ls-files"], capture_output=True, text=True,
                              check=True).stdout.split("\n")
 else:
@@ -72,11 +72,12 @@ def wide_lines(name):
             yield f"{name}:{number}: {len(line)} columns"
 
 
-documents = [name for name in tracked if re.fullmatch(r"[A-Z]+\.md|Documentation/[\w-]+\.md", name)]
+documents = [name for name in tracked if re.fullmatch(r"[A-Z]+\.md|Documentation/(?:[\w-]+/)?[\w-]+\.md", name)]
 wide = [line for name in documents for line in wide_lines(name)]
 check(len(documents) > 20 and not wide, "no line of a document is wider than 100 columns", "\n".join(wide))
 broken = [f"{name}: {link}" for name in documents
           for link in re.findall(r"\]\(([^)#:\s]+)[^)]*\)", re.sub(r"`[^`\n]*`", "", text(name)))
+          + re.findall(r'src(?:set)?="([^"]+)"', text(name))
           if not os.path.exists(os.path.join(os.path.dirname(name), link))]
 check(not broken, "what documents link to exists", "\n".join(broken))
 folders = {"/".join(name.split("/")[:depth]) for name in tracked for depth in range(1, name.count("/") + 1)}
@@ -133,12 +134,16 @@ unknown = subprocess.run([PESA, "no-such-command"], capture_output=True, text=Tr
 check(unknown.returncode == 2 and unknown.stderr.count("\n") == 1, "an unknown subcommand is one line and status 2",
       unknown.stderr)
 version = subprocess.run([PESA, "--version"], capture_output=True, text=True)
-check(version.returncode == 0 and re.fullmatch(r"pesa \d+\.\d+\.\d+\n", version.stdout), "pesa --version",
-      version.stdout)
+told = re.fullmatch(r"pesa (\d+\.\d+\.\d+)\ncommit (\S+)\nbuilt with \S+ [\d.]+ for \S+, .*\blibelf \d[\d.]*.*\n"
+                    r"(with .+\n)?(without .+\n)?", version.stdout)
+check(version.returncode == 0 and told, "pesa --version tells version, commit, compiler, libraries and parts", version.stdout)
+made = subprocess.run(["make", "-s", "version"], cwd=TOP, capture_output=True, text=True,
+                      env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")}).stdout
+check(told and made.startswith(f"version {told[1]}\ncommit "), "the version is that of the sources", made + version.stdout)
 
 dry = subprocess.run(["make", "-n", "WITH_PESAD=0", f"O={BUILD}/no-such-build", "all"], cwd=TOP, capture_output=True, text=True,
                      env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")})
-check(dry.returncode == 0 and "daemon/record" in dry.stdout and "pesad" not in dry.stdout,
+check(dry.returncode == 0 and "daemon/record" in dry.stdout and "daemon/pesad" not in dry.stdout,
       "WITH_PESAD=0 builds pesa without the daemon", dry.stderr or dry.stdout[-2000:])
 
 end()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What weaker hardware would have delivered: several samplers of one run, each an event of one file.
+"""The samples that simpler hardware would have taken: several samplers in one run, each as an event of the same file.
 
-The programs are loops of which it is known where their cycles go and what retires, or is dispatched, around it.
+The programs are loops for which the attribution of cycles, and the instructions that retire or dispatch near them, are known.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The daemon's HTTP server: what it answers, to whom, and that nothing that clients send harms it."""
+"""The daemon's HTTP server: its answers, access control, and robustness against any input from clients."""
 import concurrent.futures
 import contextlib
 import gzip
@@ -65,7 +65,7 @@ class Served:
         self.process.stdout.readline()
 
     def wait(self):
-        """Until it listens at its unix socket and its port; whether it does."""
+        """Wait until it listens at its unix socket and its port.  Returns whether it does."""
         deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
             try:
@@ -273,7 +273,7 @@ GOOD = b"GET /debug/pesa/interval?after=1&seconds=1 HTTP/1.1\r\nHost: localhost\
 
 
 def malformed():
-    """Bytes that are nearly a request, or nothing like one."""
+    """Random bytes, and requests with random changes."""
     kind = random.randrange(8)
     if kind == 0:
         return os.urandom(random.randrange(1, 2000))
@@ -571,7 +571,7 @@ if shutil.which("openssl"):
     check(plain != 200, "nothing is answered without TLS then", plain)
     served.end()
 
-    # Certificates of those who ask, one of the authority and one of nobody's.
+    # Client certificates: one of the trusted authority, and one of an unknown authority.
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa stat: every identity between events holds, and they agree with what others count of the same run.
+"""pesa stat: all identities between events hold, and the counts agree with independent counts of the same run.
 
-Others: plain QEMU (instructions), the golden reference (cycles of each state, executions, transfers), programs whose
+These are: plain QEMU (instructions), the golden reference (cycles of each state, executions, transfers), programs whose
 counts are known because of how they are written.
 """
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests share: where things are, the Test Anything Protocol, and how the virtual core's guests are run."""
+"""Functions shared by the tests: paths, the Test Anything Protocol, and runs of guests on the virtual core."""
 import json
 import os
 import shutil
@@ -9,7 +9,9 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.path.abspath(os.environ.get("PESA", os.path.join(BUILD, "bin/pesa")))
-QEMU = shutil.which(os.environ.get("PESA_QEMU", "qemu-riscv64"))
+# As pesa finds it: the one that `make emulator` linked comes before the distribution's.
+QEMU = (shutil.which(os.environ["PESA_QEMU"]) if os.environ.get("PESA_QEMU") else
+        shutil.which(os.path.join(BUILD, "libexec/qemu-riscv64")) or shutil.which("qemu-riscv64"))
 NATIVE = os.uname().machine == "riscv64"
 CROSS = "" if NATIVE else "riscv64-linux-gnu-"
 GUEST_CC = CROSS + "gcc"
@@ -18,7 +20,7 @@ bad = 0
 
 
 def check(holds, what, why=""):
-    """A test: `why` is shown where it does not hold.  Returns whether it does."""
+    """Report a test; `why` is printed if it fails.  Returns whether it passed."""
     global number, bad
     number += 1
     print("ok" if holds else "not ok", number, "-", what, flush=True)
@@ -30,12 +32,12 @@ def check(holds, what, why=""):
 
 
 def skip(what, why):
-    """A test that cannot be made here; `why` is needs(PACKAGE) where a program is missing."""
+    """Report a skipped test; `why` is needs(PACKAGE) if a program is missing."""
     check(True, f"{what} # SKIP {' '.join(why.split())}")
 
 
 def skip_all(why):
-    """Ends a file of which nothing can be tested here."""
+    """Skip all tests of a file, and exit."""
     print("1..0 # SKIP", " ".join(why.split()), flush=True)
     sys.exit(0)
 
@@ -46,7 +48,7 @@ def needs(package):
 
 
 def adopt(text):
-    """Take over the tests that another program printed, and its plan."""
+    """Add the tests and the plan in the output of another program."""
     planned = None
     seen = 0
     for line in text.splitlines():
@@ -61,26 +63,34 @@ def adopt(text):
 
 
 def bail_out(*why):
-    """Nothing more can be tested."""
+    """Abort the test file."""
     print("Bail out!", *why, flush=True)
     sys.exit(1)
 
 
 def failed():
-    """Whether a test did not hold so far."""
+    """Return whether a test has failed."""
     return bad > 0
 
 
 def end(nothing=""):
-    """The plan, and the exit status.  `nothing` says why there may have been no test at all."""
+    """Print the plan, and exit with the status.  `nothing` says why there may have been no test at all."""
     if nothing and not number:
         skip_all(nothing)
     print(f"1..{number}", flush=True)
     sys.exit(1 if bad else 0)
 
 
+def run(*words, **options):
+    """What a command prints; the test ends if it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, **options)
+    if done.returncode:
+        bail_out(" ".join(words), done.stderr)
+    return done.stdout
+
+
 def command(*words, **options):
-    """Run a program and keep what it prints, as bytes."""
+    """Run a program and return its output as bytes."""
     return subprocess.run(words, capture_output=True, timeout=120, **options)
 
 

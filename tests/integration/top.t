@@ -4,18 +4,16 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
 from tap import BUILD, GUEST_CC, PESA, CROSS, bail_out, check, end, needs, skip
+from terminal import TIMEOUT, TMUX, Terminal
 
 SERVE = os.path.join(BUILD, "tests/tools/serve_intervals")
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
-TMUX = shutil.which("tmux")
-TIMEOUT = 30  # seconds that anything may take on a busy machine
 BASE = 0x10000000
 
 work = tempfile.TemporaryDirectory()
@@ -76,7 +74,7 @@ FILES = [interval("one.data", (50, 7, 7, "hot", STALLED, 8), (20, 7, 8, "cold", 
 
 
 class Daemon:
-    """Serves the two intervals by turns."""
+    """Serves two intervals alternately."""
 
     def __init__(self, delay=30):
         self.socket = os.path.join(work.name, "pesad")
@@ -142,49 +140,8 @@ check("and 1 more rows" in top(*ask, "--once", "--rows", "1").stdout, "so many r
 
 # ---- On a terminal
 
-
-class Terminal:
-    """pesa top in a terminal of tmux."""
-    number = 0
-
-    def __init__(self, *options, width=110, height=24, term="tmux-256color", **environment):
-        Terminal.number += 1
-        self.tmux = [TMUX, "-L", f"pesa{os.getpid()}-{Terminal.number}", "-f", "/dev/null"]
-        settings = {**ENVIRONMENT, **environment, "TERM": term}
-        command = " ".join(["env", "-u", "COLUMNS", "-u", "LINES"] + [f"'{name}={value}'" for name, value in settings.items()
-                                              if name in ("TERM", "TMPDIR", "LC_ALL", "NO_COLOR", "PATH", "ASAN_OPTIONS")]
-                           + [PESA, "top", *options, "2>error;", "echo", "status", "$?;", "sleep", "1000"])
-        subprocess.run(self.tmux + ["new-session", "-d", "-x", str(width), "-y", str(height), command], check=True,
-                       env={**ENVIRONMENT, "TERM": "screen"})
-
-    def screen(self, *options):
-        return subprocess.run(self.tmux + ["capture-pane", "-p", *options], capture_output=True, text=True).stdout
-
-    def wait(self, holds):
-        """The screen as soon as it is as wanted, or at last."""
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            screen = self.screen()
-            if holds(screen) or time.monotonic() > deadline:
-                return screen
-            time.sleep(0.05)
-
-    def see(self, what, *patterns):
-        screen = self.wait(lambda screen: all(re.search(pattern, screen, re.M) for pattern in patterns))
-        check(all(re.search(pattern, screen, re.M) for pattern in patterns), what, screen)
-
-    def keys(self, *keys):
-        subprocess.run(self.tmux + ["send-keys", *keys], check=True)
-
-    def resize(self, width, height):
-        subprocess.run(self.tmux + ["resize-window", "-x", str(width), "-y", str(height)], check=True)
-
-    def end(self):
-        subprocess.run(self.tmux + ["kill-server"], capture_output=True)
-
-
 if TMUX:
-    terminal = Terminal(*ask, "--since-start")
+    terminal = Terminal(PESA, "top", *ask, "--since-start", environment=ENVIRONMENT)
     # Twice hot in one interval of the two: its row is never away for long.
     terminal.see("functions with bars and buckets", r"^pesa/cycles/, since the start: .* cycles, .* samples, 0 lost",
                  r"% +\S+ +[█▓▒░]+ +spin +hot +\S", r"% +\S+ +[█▓▒░]+ +spin +cold", r"retiring .*stalled .*flushed .*drained",
@@ -245,7 +202,7 @@ if TMUX:
           "nothing is left behind", os.listdir())
     terminal.end()
 
-    terminal = Terminal(*ask, NO_COLOR="1")
+    terminal = Terminal(PESA, "top", *ask, environment=ENVIRONMENT, NO_COLOR="1")
     terminal.see("with NO_COLOR", r"spin +hot")
     coloured = terminal.screen("-e")
     check(not re.search(r"\033\[[0-9;]*3[0-7]m", coloured), "there is no colour", coloured)
@@ -256,7 +213,7 @@ if TMUX:
     terminal.keys("C-c")
     terminal.see("Ctrl-C: the end", r"^status 0")
     terminal.end()
-    terminal = Terminal(*ask, term="dumb")
+    terminal = Terminal(PESA, "top", *ask, environment=ENVIRONMENT, term="dumb")
     terminal.see("a terminal that cannot be drawn on is refused", r"^status 1")
     terminal.end()
 else:

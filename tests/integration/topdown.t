@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesa topdown: of recordings whose every sample is known, and against what the virtual core counted."""
+"""pesa topdown: on recordings with known samples, and compared with the counts of the virtual core."""
 import html.parser
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Threads on the virtual core: the model decides their order, so that two runs are the same run."""
+"""Threads on the virtual core: the deterministic thread scheduler orders them by model time, so that two runs are equal."""
 import json
 import os
 import shutil
@@ -38,7 +38,7 @@ class Run:
 
 
 def difference(first, second):
-    """What of two runs is not the same, a line each."""
+    """The differences between two runs, one line each."""
     lines = [f"{name}: {one} and {other}" for name, one, other in (
         ("output", first.done.stdout, second.done.stdout), ("harts", first.harts, second.harts),
         ("samples", len(first.samples), len(second.samples)),
@@ -54,7 +54,7 @@ def conserved(summary):
             and summary["golden_executions"] == summary["instructions"])
 
 
-# What a run prints tells who came when.
+# The output of a run shows the order of the threads.
 for core, mode, threads, rounds in (("ooo-4", "queue", 4, ROUNDS), ("ooo-4", "mutex", 8, ROUNDS),
                                     ("inorder-2", "mutex", 3, ROUNDS), ("ooo-4", "barrier", 4, ROUNDS),
                                     ("ooo-8", "barrier", 4, ROUNDS // 4), ("ooo-3", "spin", 3, ROUNDS // 4)):
@@ -67,7 +67,7 @@ for core, mode, threads, rounds in (("ooo-4", "queue", 4, ROUNDS), ("ooo-4", "mu
     check(first.summary["forced_turns"] == second.summary["forced_turns"] == 0, f"{name}: no wait for a thread was given up",
           (first.summary, second.summary))
 
-# Whoever sleeps on a lock of the host has not left the turn to others.
+# A thread that sleeps on a lock of the host has not yielded to the others.
 made = subprocess.run(["cc", "-O1", "-shared", "-fPIC", os.path.join(TOP, "tests/data/host/slow_locks.c"), "-o",
                        "slow_locks.so"], capture_output=True, text=True)
 if made.returncode:
@@ -78,7 +78,7 @@ for mode, threads in (("queue", 4), ("mutex", 8)):
     check(first == second, f"{mode}: a run whose threads fall asleep at locks of the host is the same run",
           difference(first, second))
 
-# Threads that sleep in calls the model cannot follow lose their turn, and all come to their end.
+# A thread that sleeps in a system call which the model cannot follow yields, and all threads complete.
 run = Run("ooo-4", "pipe", 4, ROUNDS)
 check(run.done.returncode == 0 and conserved(run.summary), "threads that wait for each other through a pipe end", run.summary)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A mapped file on a file system that never answers: neither pesa record nor pesad waits for it.
 
-A process of a mount namespace of its own runs a program, over whose directory a FUSE file system is mounted then, the server of which
-reads no message.  Its map has a name as ever, and whoever looks at the file by that name waits for as long as the server lives."""
+A process in its own mount namespace runs a program.  Then a FUSE file system, whose server reads no message, is mounted over the
+program's directory.  The program's map still has its name, and access to the file by this name blocks as long as the server runs."""
 import ctypes
 import json
 import os

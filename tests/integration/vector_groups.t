@@ -15,7 +15,7 @@ from tap import check, core_description, end, needs, skip_all
 CORES = os.environ.get("PESA_CORES", "ooo-4 ooo-8").split()
 ITERATIONS = 10000
 
-# What it shows, LMUL, the loop, its twin.
+# Test name, LMUL, the loop, its twin.
 CHAINS = [
     ("the second half of a widened result", "m1",
      ["vwadd.vv v8,v4,v5", "vadd.vv v4,v9,v9"], ["vwadd.vv v8,v4,v5", "vadd.vv v4,v8,v8"]),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Small changes of C sources, each of which a test should notice.
+"""Small changes of C sources, each of which a test should detect.
 
-The source is read as tokens, formatted as .clang-format says: a binary operator has space on both sides, which is what
-tells `a * b` from `*b`.
+The source is split into tokens.  It must be formatted with .clang-format: a binary operator has blanks on both sides,
+which distinguishes `a * b` from `*b`.
 """
 import bisect
 import dataclasses
@@ -25,14 +25,14 @@ BINARY = {
 }
 ANYWHERE = {"++": ["--"], "--": ["++"], "!": [""], "~": [""]}
 WORDS = {"true": ["false"], "false": ["true"]}
-# What begins a statement that is no expression.
+# Words at the start of statements that are not expressions.
 KEYWORDS = set("if else for while do switch case default return goto break continue struct union enum static const "
                "typedef extern unsigned signed int char long short void float double bool sizeof".split())
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutation:
-    """Replaces text[start:end] of a file; `inside`: the function it is in, empty outside of all."""
+    """Replaces text[start:end] of a file by `by`; `inside`: the name of the function, "" outside of functions."""
     file: str
     start: int
     end: int
@@ -63,7 +63,7 @@ class Source:
         return bisect.bisect_right(self.lines, offset)
 
     def find_partners(self):
-        """For the index of each opening parenthesis or brace that of the closing one, and back."""
+        """{index: index} of matching parentheses, brackets and braces, in both directions."""
         partner, open_ones = {}, []
         for index, (kind, word, _, _) in enumerate(self.code):
             if kind != "operator":
@@ -76,7 +76,7 @@ class Source:
         return partner
 
     def find_functions(self):
-        """(first, last, name) of the body of each function, in offsets."""
+        """[(start offset, end offset, name)] of the bodies of all functions."""
         found, index = [], 0
         while index < len(self.code):
             if self.code[index][1] == "{" and index in self.partner:
@@ -95,14 +95,14 @@ class Source:
         return ""
 
     def shown(self, start, end, text):
-        """The lines that hold text[start:end], and what stands around it, on one line."""
+        """The lines that contain text[start:end], with `text` in its place, joined to one line."""
         first = self.text.rfind("\n", 0, start) + 1
         last = self.text.find("\n", end)
         return " ".join((self.text[first:start] + text + self.text[end:last if last >= 0 else None]).split())
 
     def mutation(self, start, end, by, shown_by=None):
         old = self.text[start:end]
-        by += "\n" * (old.count("\n") - by.count("\n"))  # the lines behind keep their numbers
+        by += "\n" * (old.count("\n") - by.count("\n"))  # keep the numbers of the following lines
         return Mutation(self.name, start, end, by, self.line_of(start), self.inside(start),
                         self.shown(start, end, old), self.shown(start, end, by if shown_by is None else shown_by))
 
@@ -133,7 +133,7 @@ class Source:
                     yield self.mutation(at, at + len(value[3]), str(int(value[3]) + 1))
 
     def of_conditions(self):
-        """`if` that is always or never taken, `while` that never is."""
+        """Make the condition of an `if` always true or always false, and that of a `while` always false."""
         for index, (kind, word, _, _) in enumerate(self.code[:-1]):
             if kind == "name" and word in ("if", "while") and self.code[index + 1][1] == "(":
                 closing = self.partner.get(index + 1)
@@ -145,7 +145,7 @@ class Source:
                         yield self.mutation(start, end, value)
 
     def of_statements(self):
-        """Expression statements, `break`, `continue` and `return` without a value that are not there."""
+        """Remove expression statements, `break`, `continue`, and `return` without a value."""
         for index, (kind, word, start, _) in enumerate(self.code):
             if kind != "name" or not self.inside(start) or not self.begins_statement(index):
                 continue
@@ -177,7 +177,7 @@ class Source:
         return False
 
     def in_parentheses(self, index):
-        """Whether what stands before belongs to the head of a `for`."""
+        """Return whether the preceding tokens belong to the head of a `for`."""
         depth = 0
         for _, word, _, _ in reversed(self.code[max(index - 60, 0):index]):
             if word == ")":

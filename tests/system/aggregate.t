@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counting in the kernel (daemon/pesad/bpf, daemon/pesad/aggregate.h) against reading rings, on the board.
+"""Counting samples in the kernel (daemon/pesad/bpf, daemon/pesad/aggregate.h), compared with reading rings, on the board.
 
-Conservation: what the driver handed to perf is counted, filtered, in the ring, or missed; and what went through the
-ring was read or is in the kernel's count of losses.
+Conservation: each sample that the driver handed to perf is counted, filtered, in the ring, or missed; each sample in
+the ring was read or is in the kernel's count of losses.
 
 Address spaces: a process that executes a copy of its own program has equal records at equal addresses before and
-after.  Half of the samples are of either.
+after.  Each program has half of the samples.
 
-Filters: each of the four picks the same one of the processes that run side by side.
+Filters: each of the four filters selects the same process from those that run at the same time.
 """
 import re
 import tempfile
@@ -17,7 +17,7 @@ from board import (FAULTS, board, distance, events, guest_program, is_user, lost
                    read, script_parts, tap)
 
 TRY = "/pesa/tests/tools/aggregate"
-STATISTICS = ("recorded", "excluded", "unclaimed", "discarded", "untold")
+STATISTICS = ("recorded", "excluded", "unclaimed", "discarded", "unreported")
 DIVISIONS = 200000
 SPLIT = f"./hot {DIVISIONS} ./again {DIVISIONS}"
 GROUP = "/sys/fs/cgroup/outer/inner"
@@ -41,7 +41,7 @@ listen =
 socket =
 """
 CASES = {
-    # Fallbacks: the kernel's compiler is off at first; then a capability is missing.
+    # Fallbacks: first the kernel's BPF compiler is off, then a capability is missing.
     "no compiler": f"{TRY} -c 16000 no-compiler.data ./hot 50000; echo 1 > /proc/sys/net/core/bpf_jit_enable",
     "no capability": f"capsh --drop=cap_bpf,cap_sys_admin -- -c '{TRY} -c 16000 no-capability.data ./hot 50000'",
     "counted": f"{TRY} -c 16000 counted.data ./mixed 200",
@@ -54,7 +54,7 @@ CASES = {
     "disturbed": f"{TRY} -b -c 16000 disturbed.data ./hot 100000",
     "user mode": f"{TRY} -x -c 16000 user-mode.data ./mixed 60",
     **{name: f"{TRY} {option} -c 16000 {name.replace(' ', '-')}.data sh choice" for name, option in FILTERS.items()},
-    # The board's time runs on while a program is being read: a sleep says nothing of how far the daemon is.
+    # Wait for the daemon's first file; a fixed sleep is not enough, because the board's time advances while files are read.
     "daemon": "/pesa/bin/pesad -c conf & for i in $(seq 500); do [ -z \"$(ls -A /tmp/store)\" ] || break; sleep 0.05; "
               "done; ./mixed 100; sleep 1; kill $!; wait $!",
 }
@@ -62,7 +62,7 @@ CASES = {
 
 def script():
     lines = ["pmu=/sys/bus/event_source/devices/pesa; mkdir -p /tmp/store; chown nobody /tmp/store",
-             # Divisions have more cycles a tick than perf allows samples, which it would throttle.
+             # Raise the limit of the sample rate, or perf would throttle the event.
              "echo 1000000 > /proc/sys/kernel/perf_event_max_sample_rate",
              "echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent",
              f"mount -t cgroup2 none /sys/fs/cgroup; mkdir -p {GROUP}",
@@ -78,14 +78,14 @@ def numbers(text):
 
 
 def adds_up(name, part, records):
-    """What was handed to perf is in exactly one place, and what was counted is in the file."""
+    """Check that each sample that was handed to perf is in exactly one place, and each counted one is in the file."""
     of = numbers(part)
     recorded = of["after_recorded"] - of["before_recorded"]
     in_ring = of["overflowed"] + of["passed"] if "mode kernel" in part else recorded
     places = of["counted"] + of["filtered"] + of["missed"] + in_ring
-    # A ring that is full loses other records too, which the kernel counts with the samples.
-    untold = of["after_untold"] - of["before_untold"]
-    others = of["read"] + of["ring_lost"] - in_ring - untold
+    # A full ring also loses other records, and the kernel counts them with the samples.
+    unreported = of["after_unreported"] - of["before_unreported"]
+    others = of["read"] + of["ring_lost"] - in_ring - unreported
     tap.check(recorded > 50 and recorded == places and 0 <= others <= of["ring_lost"] / 20 and
               of["written"] == of["counted"] and not of["dropped"],
               f"{name}: every sample that was taken is counted, filtered, missed, or in the ring", part)
@@ -118,15 +118,15 @@ if set(parts) != set(CASES):
     tap.end()
 print("".join(f"# {name}: {' '.join(line for line in part.splitlines())}\n" for name, part in parts.items()), end="")
 
-# ---- Fallbacks: rings are read, and it says why ----------------------------------------------
+# ---- Fallbacks: rings are read, with a reason ------------------------------------------------
 for name, reason in (("no compiler", "net.core.bpf_jit_enable=1"), ("no capability", "CAP_BPF and CAP_PERFMON")):
     tap.check("mode rings" in parts[name] and re.search(f"^reason .*{reason}", parts[name], re.M),
-              f"{name}: rings are read, and it says why", parts[name])
+              f"{name}: rings are read, and the reason is reported", parts[name])
     adds_up(name, parts[name], of[name])
 
 # ---- Conservation ----------------------------------------------------------------------------
 for name in ("counted", "rings", "exec", "storm", "threads", "full", "full ring"):
-    tap.check(("mode kernel" in parts[name]) == (name != "rings"), f"{name}: as asked", parts[name])
+    tap.check(("mode kernel" in parts[name]) == (name != "rings"), f"{name}: the requested mode is used", parts[name])
     adds_up(name, parts[name], of[name])
 missed = sum(numbers(parts[name])["missed"] for name in ("counted", "exec", "storm", "threads", "full"))
 tap.check(missed == 0, "nobody else runs a BPF program, and no sample is missed", missed)
@@ -134,7 +134,7 @@ counted = numbers(parts["full"])
 tap.check(counted["room"] == 16 and counted["overflowed"] > counted["counted"] / 10 and counted["pairs"] <= 16,
           "a table of 16 pairs overflows, and the samples go through the ring", parts["full"])
 counted = numbers(parts["full ring"])
-tap.check(counted["ring_lost"] > 0, "where the ring is full too, the kernel counts what is lost", parts["full ring"])
+tap.check(counted["ring_lost"] > 0, "if the ring is full too, the kernel counts the losses", parts["full ring"])
 counted = numbers(parts["disturbed"])
 recorded = counted["after_recorded"] - counted["before_recorded"]
 tap.check(counted["missed"] > 10 and counted["counted"] < recorded and

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""AutoRun: what the hart writes to memory itself gives the same profile as what the interrupt brings, and each
-sample is in the file or counted."""
+"""AutoRun: samples that the hart writes to memory give the same profile as samples read in the interrupt, and each
+sample is in the file or counted as lost."""
 import collections
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 from board import TOP, board, compiled, events, only_samples, tap
 from tap import PESA
 
-# AutoRun's period is fixed: a prime number falls into all cycles of a loop alike, and so does one that varies.
+# AutoRun's period is fixed.  With a prime number, as with a varying period, all cycles of a loop are sampled equally often.
 PERIOD, DIVISIONS = 10007, 200000
 RECORD = ("/pesa/bin/pesa record -q -e pesa/cycles,{terms}/{modes} -c {period} {words} -o {name}.data -- ./hot {count} "
           "> /dev/null")
@@ -77,13 +77,13 @@ for name in RECORDINGS:
 
 
 def stalled(name):
-    """The share of stalled cycles: in the program nearly all are its division's."""
+    """The share of stalled cycles.  Nearly all of them are those of the program's division."""
     states = {state: sum(causes.values()) for state, causes in reports[name].get("stack", {}).items()}
     return states.get("stalled", 0) / (sum(states.values()) or 1)
 
 
 ours, theirs = stalled("memory"), stalled("interrupt")
-# Five standard deviations of the difference of two shares: chance exceeds it less than once in a million times.
+# Five standard deviations of the difference of two shares: noise exceeds it less than once in a million times.
 noise = 5 * sum(share * (1 - share) / (reports[name].get("samples") or 1)
                 for name, share in (("memory", ours), ("interrupt", theirs))) ** 0.5
 print(f"# stalled: {ours:.4f} through memory, {theirs:.4f} by interrupts, noise {noise:.4f}")
@@ -94,12 +94,13 @@ tap.check(20 < known < lists["harts"].count("\n"), "samples of whole CPUs know t
           f"{known} of {lists['harts'].count(chr(10))}\n{lists['harts'][:2000]}")
 most = max(moments.values(), default=0)
 print(f"# at most {most} samples of a hart at one time")
-# A hart that waited for another's time would write all its samples at once.
-tap.check(0 < most <= 8, "and their times are those of cycles that went by", moments.most_common(3))
+# If a hart waited for the other one's time, it would write all its samples at once.
+tap.check(0 < most <= 8, "and their times advance with the cycles", moments.most_common(3))
 high = re.compile(r"\bffff[0-9a-f]{12}\b|\bff[0-9a-f]{14}\b")
-tap.check(high.search(lists["kernel"]), "with the kernel its addresses are there", lists["kernel"][:2000])
+tap.check(high.search(lists["kernel"]), "a recording of the kernel has its addresses", lists["kernel"][:2000])
 for name in ("memory", "small"):
-    tap.check(lists[name] and not high.search(lists[name]), f"{name}: without it none is", high.findall(lists[name])[:5])
+    tap.check(lists[name] and not high.search(lists[name]), f"{name}: a recording without the kernel has none",
+              high.findall(lists[name])[:5])
 for name in REFUSED:
     tap.check(re.match(r"[12] .*(AutoRun|event)", reported.get(f"refused-{name}", "")),
               f"{name} with AutoRun: refused, and why", reported.get(f"refused-{name}", why))

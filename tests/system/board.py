@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the system tests share: the board, bare programs, and TAP as the integration tests have it."""
+"""Functions shared by the system tests: run the board, bare-metal programs, and TAP as in the integration tests."""
 import collections
 import fcntl
 import json
@@ -18,23 +18,23 @@ from tap import BUILD, CROSS, PESA, TOP  # noqa: E402
 
 RUN = os.path.join(TOP, "tools/board/run")
 BARE = os.path.join(TOP, "tests/system/bare")
-SPLITS = 100  # of the samples of two profiles, to learn what noise is
-# The kernel says so when something is wrong.
+SPLITS = 100  # random splits of the samples of two profiles, to measure the noise
+# Messages with which the kernel reports an error.
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN:|UBSAN:|Oops|INFO: (?:possible|trying|task|rcu|suspicious)|Call Trace|"
                     r"unreferenced object|DEBUG_LOCKS_WARN|possible circular")
 
 
 def board(*words, limit=240, **keywords):
-    """Run the board; status, output and error as subprocess.run has them.  BOARD_PATIENCE multiplies the time limit,
-    for machines that have much else to do."""
+    """Run the board.  Returns what subprocess.run() returns.  The time limit is multiplied by BOARD_PATIENCE, for slow or
+    busy machines."""
     limit *= float(os.environ.get("BOARD_PATIENCE", "1"))
     return subprocess.run([RUN, "--time", str(limit), *words], capture_output=True, text=True, check=False,
                           errors="replace", stdin=subprocess.DEVNULL, **keywords)
 
 
 def pesa_of_board(*files):
-    """The build directory of the board's own pesa, brought up to date with further files in it; or that which
-    BOARD_PESA names."""
+    """Build pesa for the board, with other files of its build directory, and return that directory.  If BOARD_PESA is
+    set, return its value."""
     if "BOARD_PESA" in os.environ:
         return os.environ["BOARD_PESA"]
     os.makedirs(BUILD, exist_ok=True)
@@ -48,13 +48,13 @@ def pesa_of_board(*files):
 
 
 def script_parts(text):
-    """What a script printed behind each line "== NAME", by the names."""
+    """The output of a script after each line "== NAME", by NAME."""
     return {part.partition("\n")[0]: part.partition("\n")[2]
             for part in re.split(r"^== ", text, flags=re.M)[1:]}
 
 
 def read(path):
-    """A file's text; "" when there is none."""
+    """The text of a file; "" if the file does not exist."""
     if not os.path.exists(path):
         return ""
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -62,9 +62,9 @@ def read(path):
 
 
 def events(path):
-    """The records of a perf.data file in the shared directory, as pesa reads them here."""
+    """The records of a perf.data file in the shared directory, read with this machine's pesa script."""
     share = os.path.dirname(path)
-    # What is /share/x on the board is found as share/x below the directory.
+    # A link, so that /share/x, a path on the board, is found below the directory.
     if not os.path.lexists(f"{share}/share"):
         os.symlink(".", f"{share}/share")
     done = subprocess.run([PESA, "script", "--json", "--show-events", "--symfs", share, "-i", path],
@@ -77,15 +77,15 @@ def only_samples(records):
 
 
 def lost(records):
-    """Samples that the file counts as lost for want of room: reported when it happened, and again at the end (without a
-    time)."""
+    """The number of samples that were lost because a buffer was full, by the file's records.  Each loss is reported when it
+    happens, and once more at the end of the file, without a time."""
     reported = [record for record in records if record["type"] == "lost"]
     return max(sum(record["lost"] for record in reported if record["time"]),
                sum(record["lost"] for record in reported if not record["time"]))
 
 
 def phases(samples):
-    """Samples of the hot function by process, in the order of time: their harts."""
+    """For each process, in the order of time: the number of the hot function's samples by hart."""
     harts = collections.OrderedDict()
     for sample in samples:
         if sample["symbol"] == "divide":
@@ -94,33 +94,33 @@ def phases(samples):
 
 
 def check_harts(name, seen):
-    """Phases in which the hot function was on hart 0, 1, 0 and 1: each was sampled, and about as often as the others."""
+    """The hot function ran on hart 0, 1, 0 and 1: check that each phase has samples, and about the same number."""
     tap.check([set(harts) for harts in seen] == [{0}, {1}, {0}, {1}] and
               min(sum(harts.values()) for harts in seen) > 0.7 * max(sum(harts.values()) for harts in seen),
               f"{name}: each hart is sampled whenever it works", seen)
 
 
 def written_once(samples, command):
-    """Stock perf looks twice where its ring ends: what arrives in between is written, and once more with what comes next
-    (perf_mmap__push(), up to Linux 6.12 at least).  No thread is sampled twice at one time."""
+    """Remove duplicates.  Stock perf reads the end of its ring buffer twice, and writes a record that arrives in between
+    twice (perf_mmap__push(), up to Linux 6.12 at least).  Two samples of a thread never have the same time."""
     if "perf record" not in command:
         return samples
     return list({(sample["tid"], sample["time"], sample["address"]): sample for sample in samples}.values())
 
 
 def handed_out(statistics):
-    """By the driver: samples, and what it had perf count as lost because no record reported of it."""
-    return statistics["recorded"] + statistics["untold"]
+    """The driver's count of samples that it handed to perf, including those that perf counted as lost."""
+    return statistics["recorded"] + statistics["unreported"]
 
 
 def check_handed_out(name, command, records, statistics, why):
-    """`statistics`: of the driver, while `command` recorded these."""
+    """Check that all samples of a recording are accounted for.  `statistics`: the driver's, during `command`."""
     tap.check(handed_out(statistics) == len(written_once(only_samples(records), command)) + lost(records) > 0,
               f"{name}: each sample that the driver handed out is in the file or counted", why)
 
 
 def check_device(device, taken, why):
-    """`device`: what it counted; `taken`: what the driver says that it took."""
+    """Compare the counts of the device with the driver's count of samples that it took from the device."""
     if tap.check(device, "the device tells what it counted", why):
         tap.check(0 < taken <= sum(hart["taken"] for hart in device["harts"]) and
                   all(hart["period"] == 0 for hart in device["harts"]), "the driver invents none", f"{device} {taken}")
@@ -131,13 +131,13 @@ def is_user(sample):
 
 
 def distance(one, other):
-    """Of two profiles, given by the buckets of their samples: half the sum of the differences of shares."""
+    """The distance of two profiles, each a list with the bucket of each sample: half the sum of |share - share|."""
     first, second = collections.Counter(one), collections.Counter(other)
     return sum(abs(first[bucket] / len(one) - second[bucket] / len(other)) for bucket in first | second) / 2
 
 
 def noise(one, other):
-    """The distance that two samples of one distribution have: mean and standard deviation over random splits."""
+    """The distance of two profiles of the same distribution: mean and standard deviation over random splits."""
     together = one + other
     random.seed(1)
     distances = []
@@ -148,7 +148,7 @@ def noise(one, other):
 
 
 def core_with_transfers(directory, depth=16):
-    """The board's usual core, with so many control transfer records."""
+    """The board's default core, with `depth` control transfer records."""
     with open(os.path.join(BUILD, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
         description = re.sub(r"^sample.ctr_depth = \d+", f"sample.ctr_depth = {depth}", file.read(), flags=re.M)
     with open(f"{directory}/core", "w", encoding="utf-8") as file:
@@ -185,7 +185,7 @@ def bare_program(name, *options):
 
 
 def bare(name, *words, options=()):
-    """Run a bare program; its output and the counts of the device."""
+    """Run a bare-metal program.  Returns its output and the counts of the device."""
     program = bare_program(name, *options)
     counts = program + ".counts"
     done = board("--bare", program, "--harts", "1", "--counts", counts, *words, limit=60)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The board boots, runs commands, and ends when it should."""
+"""The board boots, runs commands, and ends with the command, at the time limit and with its parent."""
 import os
 import re
 import signal
@@ -16,7 +16,7 @@ FILES = 60
 
 
 def emulators(directory):
-    """Processes that have the directory in their command lines."""
+    """The processes with this directory in their command line."""
     found = []
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -49,10 +49,10 @@ with tempfile.TemporaryDirectory(prefix="pesa-boot-") as share:
     tap.check(len(lines) > 4 and lines[4].startswith("perf version 6."), "stock perf is there", done.stdout)
     tap.check("icache-miss,itlb-miss,branch-mispredict,dcache-miss,dtlb-miss,llc-miss," in done.stdout,
               "the device-tree node names the causes", done.stdout)
-    tap.check(" 00 00 00 04" in done.stdout, "the node tells the retire width", done.stdout)
+    tap.check(" 00 00 00 04" in done.stdout, "the node has the retire width", done.stdout)
     tap.check("discarded-count" in lines and "interrupts-extended" in lines and "clock-frequency" in lines,
               "the node has the other properties", done.stdout)
-    # 0.1 s of the guest's instructions; with the host's time it would be seconds, for the next timer is far away.
+    # The instructions take 0.1 s of guest time.  If the guest's time followed the host's, it would be seconds.
     begin, size, end = (float(line) for line in lines[-3:])
     tap.check(size == FILES * 20000 and 0 <= end - begin < 0.3, "the host's time for files is not the guest's", lines[-3:])
     with open(f"{share}/made", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-boot-") as share:
               done.returncode)
 
     begin = time.monotonic()
-    # Whether the board has come to the command by then makes no difference.
+    # It does not matter whether the command has started by then.
     done = subprocess.run([RUN, "--time", "8", "--share", share, *IDLE, "--", "sh", "-c", "echo waiting; sleep 100000000"],
                           capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     tap.check(done.returncode == 124 and "switched off" in done.stderr, "a time limit ends a board that hangs",

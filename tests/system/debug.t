@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All kinds of recordings in a kernel that checks itself: memory (KASAN, kmemleak), undefined behaviour, locks,
-sleeping where that is not allowed.  It must have nothing to say."""
+"""All kinds of recordings in a debug kernel, which checks memory (KASAN, kmemleak), undefined behaviour, locks, and sleeping
+in atomic context.  It must report nothing."""
 import tempfile
 
 from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
@@ -11,11 +11,11 @@ RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 WORK = [
     ("a program", f"{PESA} -c 50000 -- ./hot 30000"),
     ("call chains", f"{PESA} -g -c 50000 -- ./hot 30000"),
-    # The checks make an interrupt longer than these: perf has to see to it that something else gets on.
+    # With the checks an interrupt takes longer than this period: perf must throttle, so that the program makes progress.
     ("a short period", f"{PESA} -c 8192 -- ./hot 2000"),
     ("the minimum period", f"{PESA} -c 256 -- ./hot 500"),
     ("the minimum period in user mode", f"{PESA} -e pesa/cycles/u -c 256 -- ./hot 500"),
-    # It then allows few samples.
+    # perf then allows only few samples.
     ("a frequency", f"echo 100000 > {RATE}; {PESA} -F 20000 -- ./hot 30000"),
     ("user mode, by a user", f"setpriv --reuid=65534 --regid=65534 --clear-groups {PESA} -e pesa/cycles/u -c 50000 "
                              "-- ./hot 30000"),
@@ -35,7 +35,7 @@ leaks = "/sys/kernel/debug/kmemleak"
 def script():
     lines = ["export cpu=/sys/devices/system/cpu/cpu1; chmod 1777 /tmp",
              f"echo '== checkers'; zcat /proc/config.gz | grep -cE '^CONFIG_({CHECKERS})=y'",
-             # What the kernel lost before is not the driver's.
+             # Memory that the kernel lost before is not the driver's fault.
              f"sleep 6; echo scan > {leaks}; echo clear > {leaks}"]
     for name, command in WORK:
         lines.append(f"rm -f /tmp/data; echo '== {name}'; ({command}) 2>&1; echo status $?")
@@ -59,6 +59,6 @@ tap.check(parts.get("checkers", "").strip() == "5", "it has the five checkers", 
 for name, command in WORK:
     tap.check("status 0" in parts.get(name, ""), f"recorded: {name}", f"{command}\n{parts.get(name)}")
 tap.check(parts.get("leaks", "none").strip() == "", "no memory is lost", parts.get("leaks", why))
-tap.check(not FAULTS.search(console), "the kernel has nothing to say", "\n".join(
+tap.check(not FAULTS.search(console), "the kernel reports nothing", "\n".join(
     line for line in console.splitlines() if FAULTS.search(line)) + "\n" + console)
 tap.end()

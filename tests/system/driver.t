@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The driver under stock perf: what perf sees, where the samples fall, and that each sample which the
-device took is in the file or counted."""
+"""The driver with stock perf: what perf lists, where the samples are, and that each sample that the device
+took is in the file or counted as lost."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ import tempfile
 from board import CROSS, TOP, board, compiled, tap
 
 PERIODS = (100000, 10000, 1000, 256)
-# What perf wrote twice is one sample, see written_once().
+# Samples that perf wrote twice are counted once, see written_once().
 SCRIPT = r"""
 pmu=/sys/bus/event_source/devices/pesa
 echo "== caps"; head -n 99 $pmu/caps/*
@@ -68,7 +68,7 @@ if tap.check(device and None not in counted.values(), "the device and the driver
     discarded = sum(hart["discarded"] for hart in device["harts"])
     print(f"# device: {taken} taken, {discarded} discarded; driver: {counted}; file: {recorded}")
     harts = len(device["harts"])
-    # What was pending when a hart's counter stopped is nobody's, once for each recording.
+    # In each recording, one sample can be pending when a hart's counter stops; it belongs to no event.
     tap.check(0 <= taken - counted["taken"] <= harts * len(PERIODS), "the driver read the samples that the device took",
               f"{taken} {counted}")
     tap.check(counted["taken"] == counted["recorded"] + counted["excluded"] + counted["unclaimed"],

@@ -10,7 +10,7 @@ import tempfile
 from board import (CROSS, PESA, bare, board, events, guest_program, only_samples, pesa_of_board, read, script_parts, tap,
                    written_once)
 
-# Each: what records, event, period, program, how often it has the event, where, and what share of the user's events.
+# Each: recorder, event, period, program, number of events in it, instruction, and this one's share of the user's events.
 CASES = {
     "misses": ("perf record -q -N", "pesa/INST.MISS.L1D.RET,fixed=1/u", 2000, "chase", 60000, "chase_load"),
     "guesses": ("perf record -q -N -R", "pesa/INST.MISPRED.BRANCH.RET/u", 700, "guess", 40000, "guess_branch"),
@@ -30,7 +30,7 @@ SCRIPT = "cd /share; echo '== list'; perf list --no-desc pmu 2> /dev/null | grep
 echo "== statistics"; cd /sys/bus/event_source/devices/pesa/statistics; for name in *; do echo "$name $(cat $name)"; done
 """
 
-# ---- The device, without a system --------------------------------------------------------------
+# ---- The device, with a bare-metal program -----------------------------------------------------
 
 done, device = bare("events")
 tap.adopt(done.stdout)
@@ -40,10 +40,10 @@ if tap.check(device and len(device["harts"]) == 1, "bare: the device tells what 
     counted = hart["counted"]
     tap.check(hart["taken"] == 300 and hart["taken"] * 256 <= counted < (hart["taken"] + 1) * 256,
               "bare: a sample for each period of events", hart)
-    # The model ran for a moment more, when the counter counted cycles.
+    # The model counted a little more: it also runs while the counter counts cycles.
     tap.check(counted <= hart["events"]["INST.LOAD.RET"] <= counted + 64, "bare: it counted what the model counted", hart)
 
-# ---- The driver, under stock perf and pesa record ----------------------------------------------
+# ---- The driver, with stock perf and pesa record -----------------------------------------------
 
 
 def pesa(command, data, *words):

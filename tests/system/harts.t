@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the board's harts share has one time, however many cycles each of them has counted: by a program without a
-system, on two harts."""
+"""Resources shared by the board's harts (memory, caches) have one time, independent of the number of cycles that each hart
+has counted.  Tested with a bare-metal program on two harts."""
 from board import bare, tap
 
 LINES, LATENCY = 256, 500  # an access to memory is faster than that

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Harts sleep so deep in idle that they forget their registers, while they are recorded: the driver puts them to sleep
-and starts them again."""
+"""Idle harts enter a suspend state in which they lose their registers, during a recording: the driver saves and restores
+them."""
 import collections
 import json
 import re
@@ -15,7 +15,7 @@ for cpu in 0 1 0 1; do taskset -c $cpu ./hot 60000; sleep 0.2; done
 """
 CASES = {"all": "-a", "tasks": ""}
 SCRIPT = """
-statistics() { for name in taken recorded untold; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
+statistics() { for name in taken recorded unreported; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
 record() { echo "== $1"; /pesa/bin/pesa record -q $2 -o $1.data -c 20000 --json=$1.json -- sh phases; echo "status $?"; statistics; }
 """ + "".join(f'record {name} "{words}"\n' for name, words in CASES.items()) + """
 echo "== idle"; cat /sys/devices/system/cpu/cpu*/cpuidle/state1/usage

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user who may not see the kernel never sees an address of it, whatever is asked for.
+"""A user who is not allowed to profile the kernel never gets a kernel address, for any event attributes.
 
-FUZZ_SECONDS: how long random events are tried (60); FUZZ_SEED: the first of their numbers.
+FUZZ_SECONDS: how long random events are tried, in seconds (60); FUZZ_SEED: the first random seed.
 """
 import os
 import random

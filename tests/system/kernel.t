@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the driver leaves in the registers and finds there, and harts that come: with a module that does what only the
-kernel can (tests/system/module)."""
+"""The driver preserves the registers that it uses, tolerates the values that it finds, and handles harts that come online.
+Tested with a kernel module (tests/system/module)."""
 import re
 import tempfile
 
 from board import FAULTS, board, core_with_transfers, events, guest_module, guest_program, only_samples, pesa_of_board, read, script_parts, tap
 
 CPU = "/sys/devices/system/cpu/cpu1/online"
-# A window between perf's taking the hart and the driver's: an event is put there.
+# Create an event after perf has brought up its part for a hart, and before the driver has.
 COME = f"""came() {{
     rm -f /tmp/there; echo 0 > {CPU} 2> /dev/null
     {{ while [ ! -e /tmp/over ]; do sleep 0.05; done; }} | ./came 1 /tmp/there & echo 1 > {CPU}

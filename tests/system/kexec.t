@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Another kernel is started in the middle of a recording: it finds the counters at rest, and its driver samples."""
+"""Another kernel is started during a recording (kexec): it finds the counters stopped, and its driver samples."""
 import json
 import re
 import subprocess
@@ -24,7 +24,7 @@ echo "== second"
 insmod /board/pesa.ko
 $record ./hot 20000 > /dev/null
 status=$?
-# What perf wrote twice is one sample, see written_once().
+# Samples that perf wrote twice are counted once, see written_once().
 perf script -i /tmp/data -F cpu,time,ip | sort -u > samples
 echo "status $status samples $(grep -c . samples)"
 for name in taken recorded; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The driver comes and goes: unloading while it is busy, loading again and again, harts that go offline and
-come back in the middle of a recording, and the end of the system while one is being made."""
+"""Life cycle of the driver: unloading while it is busy, repeated loading, harts that go offline and come back
+during a recording, and the end of the system during a recording."""
 import json
 import os
 import re

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every overflow that the hardware discarded and reported of is reported in the file of whoever lost it, and in no other: those of
-samples that the event excludes, more of them than 32 bits hold, those of a time slice that has ended."""
+"""Each overflow that the hardware discarded and counted is reported in the file of the event that lost it, and in no other.
+This includes overflows in modes that the event excludes, more than 2^32 of them, and those of a time slice that has
+ended."""
 import json
 import re
 import tempfile
 
 from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
 
-STATISTICS = ("recorded", "excluded", "unclaimed", "discarded", "unheard", "untold", "crowded")
+STATISTICS = ("recorded", "excluded", "unclaimed", "discarded", "discarded_idle", "unreported", "back_to_back")
 PESA = "/pesa/bin/pesa record -q"
 SCRIPT = """
 statistics() { for name in %s; do read value < /sys/bus/event_source/devices/pesa/statistics/$name; echo "$name $value"; done; }
@@ -21,7 +22,7 @@ taskset -c 0 {PESA} -m 4M --json=turns.json -o /tmp/short -c 400 -- ./hot 30000 
 taskset -c 0 {PESA} -m 4M --json=patient.json -o /tmp/long -c 100003 -- ./hot 200000
 wait; statistics
 """
-# What one discarded overflow counts for: a million of them would take long.
+# How much one discarded overflow counts: a million real ones would take too long.
 STEP = 1 << 28
 
 with tempfile.TemporaryDirectory(prefix="pesa-losses-") as share:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Harts of one machine that differ: what is offered is what all of them have, periods are right on each, and a hart that
-comes later with less is left out."""
+"""A machine whose harts differ: the driver offers what all harts support, periods are correct on each, and a hart that
+comes online later and supports less is not sampled."""
 import json
 import os
 import re
@@ -26,7 +26,7 @@ echo "== hart 1"; {RECORD} -o /tmp/data1 -C 1 -- taskset -c 1 ./hot 4000 2>&1; e
 echo "== task"; {RECORD} --json -o /tmp/task -- taskset -c 1 ./hot 40000; echo "status $?"
 echo "== log"; dmesg | grep 'pesa:'
 """
-# Which hart the driver tries first is not known.
+# The order in which the driver tries the harts is not known.
 BOARDS = {"31:20": "32:16", "20:31": "16:32"}
 
 
@@ -65,8 +65,9 @@ for bits, depth in BOARDS.items():
               f"{bits}: branch stacks have what all harts have", parts.get("branches"))
 
 parts, _ = run(LATER, "--property", "pesa-counter-bits=31:20", "--append", "maxcpus=1")
-tap.check("counter_bits 31" in parts.get("caps", ""), "a hart that is not there does not count", parts)
-tap.check("CPU 1 has less than those before it: it is not sampled" in parts.get("log", ""), "when it comes it is left out",
+tap.check("counter_bits 31" in parts.get("caps", ""), "a hart that is offline is ignored", parts)
+tap.check("CPU 1 has less than those before it: it is not sampled" in parts.get("log", ""),
+          "when it comes online it is not sampled",
           parts.get("log"))
 tap.check("status 0" not in parts.get("hart 1", "status 0"), "an event on it is refused", parts.get("hart 1"))
 task = re.search(r'"samples": *(\d+)', parts.get("task", ""))

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A 32-bit program on the 64-bit kernel: it opens events of the driver as a 64-bit one does, and is refused with the
-same errors; and pesa records it."""
+"""A 32-bit program on the 64-bit kernel: it opens events of the driver like a 64-bit program, gets the same errors, and pesa
+records it."""
 import re
 import shutil
 import tempfile
 
 from board import FAULTS, TOP, board, compiled, events, only_samples, pesa_of_board, read, tap
 
-# The two that matter most, of the generic numbers that RISC-V has.
+# Error numbers that are expected, in RISC-V's numbering.
 EINVAL = 22
 EXPECTED = {"below-minimum": -EINVAL, "beyond-counter": -EINVAL, "unknown-config": -EINVAL, "id": 0, "period": -EINVAL,
             "mapped": 0, "enabled": 0}

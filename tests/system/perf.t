@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recording on the board: stock perf and pesa record, with all that they can be asked for.
+"""Recording on the board with stock perf and pesa record, with all their options.
 
-Of every recording: it has the hot function, what was asked for shows in its samples, and each sample that the driver
-handed out is in the file or counted as lost.  Of all together: the device took no sample that the driver did not read.
+Each recording has the hot function, and its samples show the options; each sample that the driver handed to perf is in
+the file or counted as lost.  For all recordings together: the driver read every sample that the device took.
 """
 import collections
 import json
@@ -15,10 +15,11 @@ import tempfile
 from board import (FAULTS, board, events, guest_program, handed_out, is_user, lost, only_samples, pesa_of_board, read, script_parts, tap,
                    written_once)
 
-STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded", "untold")
+STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded", "unreported")
 STOCK = "perf record -q -N -B -e pesa/cycles/ -o"
 PESA = "/pesa/bin/pesa record -q -o"
-# It exists, and begins when the recording has: while the board waits for files its clock goes on as the host's does.
+# A process that exists when the recording starts, and works only after that.  It sleeps for long, because the board's clock
+# advances while the board waits for files.
 LATER = "sh -c 'sleep 5; exec ./hot 200000' > /dev/null"
 # Name, and a command that writes NAME.data.
 CASES = [
@@ -34,7 +35,7 @@ CASES = [
     ("pesa-4kHz", f"{PESA} pesa-4kHz.data -F 4000 -- ./hot 4000000"),
     ("pesa-20kHz", f"{PESA} pesa-20kHz.data -F 20000 -- ./hot 1000000"),
     ("pesa-minimum", f"{PESA} pesa-minimum.data -c 256 -- ./hot 20000 2>&1 | tee shortest"),
-    # As long as it said, for several ticks: perf may stop the event up to the next one while the program begins.
+    # Run for several timer ticks: perf may stop the event until the next tick when the program starts.
     ("pesa-shortest", f"{PESA} pesa-shortest.data -c $(grep -o '[-]c [0-9]*' shortest | tr -dc 0-9) -- ./hot 8000000"),
     ("pesa-minimum-user", f"{PESA} pesa-minimum-user.data -e pesa/cycles/u -c 256 -- ./hot 20000"),
     ("pesa-chains", f"{PESA} pesa-chains.data -g -c 50000 -- ./hot 200000"),
@@ -74,7 +75,7 @@ def numbers(text):
 
 
 def cycles_in_divide(path, caller=""):
-    """By pesa export: cycles of the hot function's stacks, of those with this caller."""
+    """From pesa export: the cycles of the hot function in stacks with this caller."""
     share = os.path.dirname(path)
     done = subprocess.run([tap.PESA, "export", "-f", "folded", "--symfs", share, "-i", path], capture_output=True,
                           text=True, check=False)
@@ -113,7 +114,7 @@ for name, command in CASES:
     of_hot = [sample for sample in user if sample["comm"] == "hot"]
     warned = re.search(r"-c (\d+) is the shortest period", part)
     if name.startswith("pesa-minimum"):
-        # There is hardly anything but the handling of samples.
+        # At this period nearly all time is spent in the handling of samples.
         tap.check("status 0" in part and (len(taken) > 500 or name == "pesa-minimum-user"), f"{name}: samples",
                   f"{command}\n{part}{len(taken)}")
         tap.check(warned and 500 < int(warned[1]) < 20000, f"{name}: and it is said which period has others", part)
@@ -133,10 +134,10 @@ periods = [sample["period"] for sample in of["pesa-program"]]
 tap.check(periods and min(periods) >= 43750 and max(periods) <= 56250 and len(set(periods)) > 1,
           "pesa-program: periods vary by an eighth around what was asked for", periods)
 for name, hertz in (("stock-frequency", 4000), ("pesa-1kHz", 1000), ("pesa-4kHz", 4000), ("pesa-20kHz", 20000)):
-    # The kernel begins with the nominal frequency, and learns.
+    # The kernel starts with the nominal frequency and adapts the period.
     learned = of[name][len(of[name]) // 2:]
     rate = 1e9 / mean_interval(learned) if len(learned) > 3 else 0
-    tap.check(0.6 * hertz < rate < 1.6 * hertz, f"{name}: as often as was asked for", f"{rate} of {len(learned)}")
+    tap.check(0.6 * hertz < rate < 1.6 * hertz, f"{name}: the sample rate is the requested one", f"{rate} of {len(learned)}")
 for name in CHAINS:
     hot = sum(sample["symbol"] == "divide" for sample in of[name])
     callers = int(parts.get(f"chains {name}", "").strip() or 0)
@@ -164,11 +165,11 @@ for name in ("report of pesa", "report of a pipe", "pesa report"):
 if tap.check(device and before["taken"], "device and driver count", console):
     taken = sum(hart["taken"] for hart in device["harts"])
     print(f"# device: {taken} taken, driver: {dict(before)}")
-    # What was pending when a hart's counter stopped is nobody's, once for each hart and recording.
+    # In each recording, one sample per hart can be pending when its counter stops; it belongs to no event.
     tap.check(0 <= taken - before["taken"] <= len(device["harts"]) * len(CASES),
               "the driver read the samples that the device took", f"{taken} {before}")
     discarded = sum(hart["discarded"] for hart in device["harts"])
-    tap.check(before["discarded"] <= discarded, "and knows of no more discarded ones than there were",
+    tap.check(before["discarded"] <= discarded, "and reports no more discarded overflows than there were",
               f"{discarded} {before}")
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
 tap.end()

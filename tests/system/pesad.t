@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pesad on the board, sampling by the device: every sample that the driver took is in a file or counted as lost, under a
-storm of processes at 20 kHz, counted in the kernel and by rings; kill -9, SIGHUP, the clock, a CPU that goes.
+"""pesad on the board, with samples of the device: each sample that the driver took is in a file or counted as lost, while
+many processes fork and execute and the rate is 20 kHz, in both modes (counting in the kernel, rings).  Also: kill -9,
+SIGHUP, setting the clock, and a CPU that goes offline.
 
-FORKS=N: processes of the storm (40).  SECONDS=N: at least so long (1), as the board's clock has it."""
+FORKS=N: number of processes (40).  SECONDS=N: minimum run time (1 s), by the board's clock."""
 import glob
 import json
 import os
@@ -26,7 +27,7 @@ config() {{ # NAME, lines of [collect], of [store], of [bpf]
 driver() {{ cat /sys/bus/event_source/devices/pesa/statistics/$1; }}
 begin() {{ /pesa/bin/pesad -c $1.conf 2>> $1.log & process=$!
     until grep -q 'samples pesa' $1.log; do sleep 0.05; done; }}
-# The time of a clock that nobody sets.
+# Read a monotonic clock, which is not affected by setting the time.
 storm() {{ read now rest < /proc/uptime; until=$((${{now%.*}} + {SECONDS})); i=0
     while [ $i -lt {FORKS} ] || [ ${{now%.*}} -lt $until ]; do
         /bin/true; i=$((i + 1)); [ $i -lt {FORKS} ] || sleep 0.1; read now rest < /proc/uptime; done; echo "forks $i"; }}
@@ -90,7 +91,7 @@ def adds_up(name, what):
     read_back = sum(one.get("samples", -1) for one in reports.get(name, []))
     values = f"driver {recorded} discarded {discarded} {sums(name)} files {read_back}"
     print(f"# {name}: {values}")
-    # What the kernel counts as lost for want of room has the records of maps, names and forks in it too.
+    # The kernel's count of lost records also includes side-band records (maps, names, forks).
     tap.check(recorded > 20 and recorded <= taken <= recorded + discarded + lost,
               f"{what}: what the driver took is what the daemon took", f"{values}\n{why}")
     tap.check(taken == written + filtered + lost, f"{what}: which is what was written and what was lost", values)

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The same program on the board and on the user-mode virtual core: its user part has the same profile.
 
-Not compared is the function that touches the memory first: on the board the kernel has cleared the pages by then, and with
-that brought their lines into the caches.
+The function that first accesses the memory is not compared: on the board the kernel has cleared its pages before, so that
+their lines are in the caches.
 
 The statistic: the distance of the two profiles, half the sum over all buckets of |share - share|, where a bucket is an
-instruction, or an instruction with state and causes.  If both are samples of one distribution, exchanging samples
-between them changes nothing: the distances of random splits of all samples together are what noise alone gives.  The
-bound is their mean and five standard deviations, which noise exceeds less than once in a million times.
+instruction, or an instruction with state and causes.  If both profiles have the same distribution, exchanging samples
+between them changes nothing: random splits of all samples show the distances that noise alone causes.  The bound is the
+mean of these distances plus five standard deviations, which noise exceeds less than once in a million times.
 """
 import subprocess
 import tempfile
@@ -16,7 +16,7 @@ import tempfile
 from board import (FAULTS, PESA, board, distance, events, guest_program, is_user, noise, only_samples, pesa_of_board,
                    read, tap)
 
-# Every sample's interrupt disturbs caches and TLBs: seldom, then.
+# A long period, because the interrupt of each sample disturbs caches and TLBs.
 PERIOD, ROUNDS = 16000, 600
 
 CAUSE_SHIFT = 22  # in shpmsdetailsdata: the names of causes differ
@@ -50,7 +50,7 @@ if on_board and on_core:
         far, (floor, deviation) = distance(one, other), noise(one, other)
         print(f"# by {name}: distance {100 * far:.2f} %, noise {100 * floor:.2f} +- {100 * deviation:.2f} %")
         tap.check(far < floor + 5 * deviation, f"the profiles agree by {name}", f"{far} {floor} {deviation}")
-    # The statistic can tell profiles apart: a function less, and it is far off.
+    # Check that the statistic distinguishes profiles: without one function it must exceed the bound by far.
     without = [sample["address"] for sample in on_core if sample["symbol"] is None or "divide" not in sample["symbol"]]
     one = [sample["address"] for sample in on_board]
     floor, deviation = noise(one, without)

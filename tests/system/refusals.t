@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the driver refuses, each with its own errno: attributes of events, and ways to load it."""
+"""The driver refuses invalid event attributes and module parameters, each with the errno that fits."""
 import re
 import shutil
 import tempfile

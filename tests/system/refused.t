@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What pesa record refuses on the board, and what it says then: one line, with what to do.  No sample is needed for it, so
-the harts have no timing model."""
+"""Errors of pesa record on the board: one line each, with a hint.  They need no samples, so the harts have no timing
+model."""
 import tempfile
 
 from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
@@ -9,14 +9,14 @@ from board import FAULTS, board, guest_program, pesa_of_board, read, script_part
 PESA = "/pesa/bin/pesa record -o /tmp/data"
 USER = "setpriv --reuid=65534 --regid=65534 --clear-groups"
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
-# Name, command, status, and what the line says.
+# Name, command, exit status, and texts in the error line.
 WITHOUT_DEVICE = [
     ("no PMU", f"{PESA} -- ./hot 10", 1, ("no PMU 'pesa'", "modprobe pesa", "--core ooo-4", "-e cycles")),
     ("no PMU, all CPUs", f"{PESA} -a --duration 1", 1, ("no PMU 'pesa'", "modprobe pesa")),
     ("no PMU, its event", f"{PESA} -e pesa/cycles/ -- ./hot 10", 1, ("no PMU 'pesa'",)),
 ]
 WITH_DEVICE = [
-    ("period below the minimum", f"{PESA} -c 255 -- ./hot 10", 1, ("255", "256 to ")),
+    ("period below the minimum, which is taken", f"{PESA} -q -c 255 -- ./hot 10", 0, ("255", "every 256 cycles")),
     ("period beyond the counter", f"{PESA} -c 2147483649 -- ./hot 10", 1, ("2147483649", "256 to ")),
     ("period whose jitter the counter does not hold", f"{PESA} -c 2147483648 -- ./hot 10", 1, ("256 to ",)),
     ("frequency that no period gives", f"{PESA} -F 20000000 -- ./hot 10", 1, ("perf_event_max_sample_rate",)),

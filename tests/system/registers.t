@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may use the board's registers, and which values they take: by a program without a system."""
+"""Access rules and valid values of the board's registers, tested with a bare-metal program."""
 from board import bare, tap
 
 for bits, autorun, depth in ((31, 1, 32), (20, 0, 0)):

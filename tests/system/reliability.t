@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesad on the board under load and faults: every sample that the device took is in a file or counted.
 
-A storm of processes that fork and execute is sampled at 20 kHz for MINUTES of this machine's time (a third of one); then
-it meets a disk that is full, a directory that cannot be written, and a kernel that refuses BPF.  Three counts are
-compared: the device's own (--counts), the driver's, and the daemon's; and the samples in the files.
+Many processes that fork and execute are sampled at 20 kHz for MINUTES of this machine's time (a third of one).  After that:
+a full disk, a directory that is not writable, and a kernel without BPF.  The counts of the device (--counts), the driver
+and the daemon are compared with each other and with the samples in the files.
 
-  tests/system/reliability.t --write      put the figures into Documentation/reliability.md as well
+  tests/system/reliability.t --write      also put the figures into Documentation/reliability.md
 """
 import glob
 import json
@@ -26,7 +26,7 @@ HARTS = 2
 MEMORY_MOST = 64 << 10  # KiB of the collecting process
 PAGE = f"{TOP}/Documentation/reliability.md"
 SUMS = re.compile(r"ends: (\d+) samples taken, (\d+) written in (\d+) files, (\d+) filtered, (\d+) lost")
-# What the log must say of each.
+# The message that the log must have for each fault.
 CASES = {
     "storm": "counting samples in the kernel",
     "full disk": "No space left on device",
@@ -67,7 +67,7 @@ def found(pattern, text):
 
 
 def run(share):
-    """The board's output; the storm ends when the time is over."""
+    """Run the board and return its output.  The processes end when the time is over."""
     running = subprocess.Popen([RUN, "--share", share, "--also", f"pesa={pesa_of_board('bin/pesad')}", "--harts",
                                 str(HARTS), "--counts", f"{share}/counts", "--console", f"{share}/console", "--time",
                                 str(MINUTES * 60 + 1800), "--", "sh", "-c", SCRIPT],
@@ -90,7 +90,7 @@ def samples_of(directory):
 
 
 def own_share(directory):
-    """Samples of the daemon, of all that it wrote."""
+    """The samples of the daemon itself, in all files that it wrote."""
     names = [sample["comm"] for path in glob.glob(f"{directory}/pesa-*.data") for sample in only_samples(events(path))]
     return names.count("pesad"), len(names)
 
@@ -130,7 +130,7 @@ processes, memory = found(r"^processes (\d+)$", storm), found(r"^memory (\d+)$",
 tap.check(processes and memory and memory[0] < MEMORY_MOST, "storm: its memory is bounded", storm)
 tap.check(0 < own < sampled, "storm: its own share of the harts' cycles is known", f"{own} of {sampled}")
 total = sum(hart["taken"] for hart in device["harts"]) if device else -1
-# What is pending on a hart when its counter stops is nobody's.
+# A sample that is pending on a hart when its counter stops belongs to no event.
 tap.check(0 <= total - driver_taken <= HARTS * len(CASES), "the device itself took no more than the driver read",
           f"{total} {driver_taken}")
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples and interrupts of the board's device, against a loop whose costs are known and against the
-device's own counts: by a program without a system."""
+"""Samples and interrupts of the board's device, compared with a loop of known costs and with the device's
+counts.  Tested with a bare-metal program."""
 import re
 import tempfile
 
@@ -15,12 +15,12 @@ if tap.check(device and len(device["harts"]) == 1, "the device tells what it cou
     hart = device["harts"][0]
     handled = int(re.search(r"# handled (\d+)", done.stdout)[1])
     discarded = int(re.search(r"# discarded (\d+)", done.stdout)[1])
-    # Four more were read without the interrupt.
+    # Four more samples were read without an interrupt.
     tap.check(hart["taken"] == handled + 4, "software read every sample that the device took", device)
     tap.check(discarded <= hart["discarded"] <= discarded + 4, "what was discarded is what software was reported",
               device)
-    # The counter ran for the periods of all overflows, and for less than one each of the times that it was
-    # stopped; once it was before the first of a long one.
+    # The counter ran for the periods of all overflows.  Each time that it was stopped, it had run for less than
+    # one more period; once, this was a long period.
     counted = handled * 1009 + (4 + hart["discarded"]) * 256
     tap.check(counted <= hart["cycles"] <= counted + 1009 + 4 * 256 + 10000, "the overflows are a period of cycles apart",
               f"{counted} cycles in {device}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The driver's sources satisfy the kernel's own checkers: checkpatch --strict, extra warnings (W=1), sparse; and DKMS builds
-them where they are installed."""
+"""The driver's sources pass the kernel's checkers: checkpatch --strict, extra warnings (W=1) and sparse.  DKMS builds the
+installed sources."""
 import glob
 import os
 import re
@@ -26,7 +26,7 @@ sources = sorted(glob.glob(f"{TOP}/kernel/*.[ch]"))
 done = subprocess.run(["perl", f"{kernel}/source/scripts/checkpatch.pl", "--strict", "--no-tree", "--terse", "--no-summary",
                        "--max-line-length=100", "-f", *sources], capture_output=True, text=True, check=False)
 reported = [line for line in done.stdout.splitlines() if line.strip()]
-tap.check(sources and not reported, "checkpatch --strict has nothing to say", "\n".join(reported) + done.stderr)
+tap.check(sources and not reported, "checkpatch --strict reports nothing", "\n".join(reported) + done.stderr)
 
 with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
     subprocess.run(["make", "-s", "-C", TOP, "install-driver-source", f"DESTDIR={work}"], check=True)
@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
         tap.check(done.returncode == 0 and glob.glob(f"{work}/tree/pesa/*/{release}/riscv64/module/pesa.ko*"),
                   "DKMS builds the driver from where it is installed", done.stdout + done.stderr)
 
-    # In the same place, so after DKMS, which would find what this builds.
+    # This builds in the source folder, so it must run after DKMS, which would copy the objects.
     with open(f"{work}/sparse", "w", encoding="ascii") as file:
         file.write(WRAPPER)
     os.chmod(f"{work}/sparse", 0o755)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counting on the board, whose firmware counts cycles and instructions for the kernel's SBI PMU: pesa stat agrees with
-stock perf, with what the program executes, and with itself.  Recording other events than pesa/cycles/: what the board
-offers, and that their PCs are said to skid.
+"""Counting on the board, where the firmware counts cycles and instructions for the kernel's SBI PMU: pesa stat agrees with
+stock perf, with the instructions of the program, and between runs.  Recording events other than pesa/cycles/: those that
+the board offers, and that reports say that their PCs skid.
 """
 import json
 import re
@@ -12,11 +12,11 @@ import tempfile
 from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
 
 PESA = "/pesa/bin/pesa"
-# The latter long enough for the kernel to let events take turns, and to be nearly all that is counted.
+# The last one is long enough for the kernel to multiplex events, and to be nearly all that is counted.
 LOOPS = (200000, 4000000)
 SOME = 400000
-# The emulator counts what it has begun of a block of instructions when the counter is read, and its programmable counters
-# know no modes: what is the same to the program is so within this.
+# Tolerance: the emulator counts whole blocks of instructions, also those that are partly executed when a counter is read,
+# and its programmable counters do not distinguish privilege modes.
 NEAR = 0.05
 EVENTS = "cycles:u,instructions:u,page-faults:u,task-clock"
 SCRIPT = f"""
@@ -91,7 +91,7 @@ else:
     tap.check(abs(standard["INST.RET:u"]["value"] - want) < NEAR * want
               and standard["INST.RET:u"]["metric_unit"] == "insn per cycle", "so do the standard names", standard)
     many = json.loads(read(f"{share}/many.json"))["events"]
-    # The emulator gives the second counter of one event whatever it likes, so only those that took turns are looked at.
+    # In the emulator a second counter of the same event has arbitrary values, so only multiplexed events are compared.
     turns = [one for one in many if one["event"] == "instructions:u" and 0 < one["share"] < 1 and one["value"]]
     want = counted[LOOPS[1]]["instructions:u"]["value"]
     print("#", [(one["event"], one["value"], one["share"]) for one in many])

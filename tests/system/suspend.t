@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The system sleeps while it is recorded, as deep as for an image of its memory and to idle, and what was recorded
-before goes on after it: nothing is sampled in between, and nothing is lost unseen."""
+"""The system is suspended during a recording: hibernation steps (an image of its memory) and suspend to idle.  The
+recording continues afterwards; there are no samples in between, and no loss is unreported."""
 import collections
 import json
 import os
@@ -22,7 +22,7 @@ CASES = {
 }
 SCRIPT = r"""
 cp /share/hot /share/suspend.sh /share/*.phases /pesa/bin/pesa /tmp; cd /tmp; PATH=$PATH:/tmp
-statistics() { for name in taken recorded untold; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
+statistics() { for name in taken recorded unreported; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
 tracing=/sys/kernel/tracing
 echo 'name == "pesa"' > $tracing/events/irq/irq_handler_entry/filter
 for event in irq/irq_handler_entry power/suspend_resume; do echo 1 > $tracing/events/$event/enable; done
@@ -54,13 +54,13 @@ with tempfile.TemporaryDirectory(prefix="pesa-suspend-") as share:
     shutil.copy(f"{TOP}/tests/system/programs/suspend.sh", share)
     os.symlink(".", f"{share}/tmp")
     for command, sleep in CASES.values():
-        # Who records hears of harts that came back before they work again.
+        # The recorder is notified of harts that come back before these run again.
         with open(f"{share}/{command.split()[-1]}", "w", encoding="utf-8") as file:
             file.write(f"{WORK}; sh suspend.sh {sleep} || exit 1; sleep 0.5; {WORK}\n")
     with open(f"{share}/script", "w", encoding="utf-8") as file:
         file.write(script())
-    # Without memory protection the firmware says that its memory is not to be mapped, nor put into an image.  A hart that
-    # it stops loses its registers.
+    # Without memory protection the firmware reports its memory as not to be mapped or saved in an image.  A hart that the
+    # firmware stops loses its registers.
     done = board("--property", "pmp=off", "--property", "pesa-forgetful=on", "--memory", "256M", "--share", share,
                  "--also", f"pesa={pesa_of_board()}", "--counts", f"{share}/counts", "--console", f"{share}/console",
                  "--", "sh", "-c", "cp script /tmp/script; exec sh /tmp/script", limit=900)
@@ -76,7 +76,7 @@ before = collections.Counter()
 for name in CASES:
     part = parts.get(name, "")
     of = only_samples(recordings[name])
-    after = collections.Counter({key: int(value) for key, value in re.findall(r"^(taken|recorded|untold) (\d+)$", part, re.M)})
+    after = collections.Counter({key: int(value) for key, value in re.findall(r"^(taken|recorded|unreported) (\d+)$", part, re.M)})
     seen = phases(of)
     during, around = asleep(part)
     print(f"# {name}: {len(of)} samples, {lost(recordings[name])} lost; driver: {dict(after - before)}; {seen}; "

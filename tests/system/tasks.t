@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings of tasks that are switched, made, replaced and moved, and of harts that go and come.
+"""Recordings of tasks that are switched, forked, executed and migrated, and of harts that go offline and come back.
 
 Shares: threads whose time slices are shorter than a period get samples by their cycles, because the counter runs on
 while tasks are switched (Documentation/hardware.md, decision 9).
@@ -19,7 +19,7 @@ ROUNDS = 300
 PERIOD = 20000
 PROCESSES = 60
 PESA = "/pesa/bin/pesa record -q -o"
-STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded", "untold")
+STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded", "unreported")
 SHARES = f"./shares {ROUNDS} {' '.join(map(str, SLICES))}"
 CASES = {
     # Tasks that inherit the event swap it when they are switched; tasks with events of their own do not.
@@ -28,7 +28,7 @@ CASES = {
            "cat own.out; true",
     "storm": f"perf record -q -N -B -e pesa/cycles/ -c 50000 -o storm.data ./storm {PROCESSES} 2000",
     "exec": f"{PESA} exec.data -c 50000 -- ./storm {PROCESSES} 2000 ./hot 4000 > /dev/null",
-    # The second hart goes and comes back while everything is recorded, and the program runs on it again.
+    # During a system-wide recording the second hart goes offline and comes back, and the program runs on it again.
     "harts": f"{PESA} harts.data -a -c 100000 --json=harts.json -- sh hotplug",
     "harts-stock": "perf record -q -N -B -a -e pesa/cycles/u -c 100000 -o harts-stock.data sh hotplug",
     "harts-task": f"echo 0 > $cpu/online; {PESA} harts-task.data -c 100000 -- sh came; echo 1 > $cpu/online",
@@ -89,8 +89,8 @@ for name in CASES:
     before = after
 
 # The statistic: chi-squared of the samples in chain() by thread against the slices.  With 4 threads it has 3 degrees
-# of freedom, and exceeds 30.7 once in a million times.  The slices have random lengths: where threads take turns with a
-# period near that of the samples, these are no independent draws.
+# of freedom, and exceeds 30.7 once in a million times.  The slices have random lengths: if the threads alternated with a
+# period near that of the samples, the samples would not be independent.
 for name in ("inherited", "own"):
     switches = {int(task): int(count) for task, count in re.findall(r"^(\d+) (\d+)$", parts.get(name, ""), re.M)}
     counts = collections.Counter(sample["tid"] for sample in of[name] if sample["symbol"] == "chain")
@@ -98,7 +98,7 @@ for name in ("inherited", "own"):
     got = [counts[task] for task in tasks]
     statistic = chi_squared(got, SLICES) if sum(got) else math.inf
     print(f"# {name}: slices {SLICES}, samples {got}, chi-squared {statistic:.1f}, switches {switches}")
-    # One may have a hart of its own while the others share the second.
+    # One thread may have a hart for itself while the others share the second hart.
     tap.check(len(tasks) == len(SLICES) and sum(switches.values()) > 2 * ROUNDS, f"{name}: the threads take turns",
               switches)
     tap.check(sum(got) > 150, f"{name}: enough samples", got)
@@ -136,7 +136,8 @@ tap.check(len(seen) == 2 and set(seen[0]) == {0} and set(seen[1]) == {1},
 if tap.check(device and before["taken"], "device and driver count", console):
     taken = sum(hart["taken"] for hart in device["harts"])
     print(f"# device: {taken} taken, driver: {dict(before)}")
-    # What was pending when a hart's counter stopped is nobody's: at each end, and with each hart that went.
+    # A sample that is pending when a hart's counter stops belongs to no event: at the end of each recording, and for each
+    # hart that went offline.
     tap.check(0 <= taken - before["taken"] <= len(device["harts"]) * (len(CASES) + 3),
               "the driver read the samples that the device took", f"{taken} {before}")
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Control transfer records as branch stacks of stock perf: they are a path through the program that ends where the
-sample is, and the filters are kept."""
+"""Control transfer records as branch stacks of stock perf: they are a path through the program that ends at the sample, and
+they obey the filters."""
 import collections
 import re
 import shutil
@@ -23,7 +23,7 @@ ENTRY = re.compile(r"0x([0-9a-f]+)/0x([0-9a-f]+)/([MP-])")
 
 
 def instructions(program):
-    """Address -> mnemonic."""
+    """{address: mnemonic}"""
     shown = subprocess.run([f"{CROSS}objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", program],
                            capture_output=True, text=True, check=True).stdout
     return {int(address, 16): (name, operands) for address, name, operands in
@@ -31,7 +31,7 @@ def instructions(program):
 
 
 def kind(name, operands):
-    """What Ssctr calls it, by the rules of the link registers."""
+    """The transfer type in Ssctr's terms, by the rules for link registers."""
     compressed = name.startswith("c.")
     name = name.removeprefix("c.")
     if name.startswith("b"):
@@ -72,12 +72,12 @@ for name, allowed in ALLOWED.items():
               max(len(stack) for _, stack in stacks))
     tap.check(not any(source >> 63 or target >> 63 for source, target in entries), f"{name}: none is of the kernel")
     kinds = collections.Counter(kind(*code[source]) if source in code else "nowhere" for source, _ in entries)
-    # What an instruction is that was interrupted does not matter.
+    # An interrupted instruction can be of any type.
     wrong = sum(count for what, count in kinds.items() if (allowed and what not in allowed) or what == "nowhere")
     tap.check(wrong == 0, f"{name}: all are of the kind that was asked for", kinds)
     if name == "any":
-        # Between the target of one and the source of the next (newer) one control goes straight on; but from a sample to
-        # the end of its interrupt nothing is recorded, which leaves a gap that the next sample may see.
+        # Between the target of a record and the source of the next (newer) one there is straight-line code.  Exception:
+        # nothing is recorded from a sample to the end of its interrupt, so the records of the next sample may have a gap.
         pairs = [(stack[i + 1][1], stack[i][0]) for _, stack in stacks for i in range(len(stack) - 1)]
         straight = sum(1 for start, end in pairs if 0 <= end - start < 4096)
         tap.check(len(pairs) - straight <= min(len(stacks), 0.02 * len(pairs)), "each goes on where the one before went to", f"{straight} of {len(pairs)}")
@@ -85,7 +85,7 @@ for name, allowed in ALLOWED.items():
             source >= ip and source - ip < 64 for source, _ in stack[:4])))
         tap.check(ends >= 0.95 * len(stacks), "and the newest is the last before the sample, or of its cycle",
                   f"{ends} of {len(stacks)}")
-# A sample freezes the records: the way to its interrupt is not in them.
+# A sample freezes the records: they do not have the transfers between the sample and its interrupt.
 newest = [int(ENTRY.findall(line)[0][1], 16) for line in parts.get("both", "").splitlines()[1:]
           if ENTRY.findall(line) and not int(line.split()[0], 16) >> 63]
 of_user = sum(1 for target in newest if not target >> 63)

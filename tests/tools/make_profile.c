@@ -5,9 +5,9 @@
  *   make_profile FILE < DESCRIPTION
  *
  * Lines of the description (numbers in C's notation):
- *   arch NAME | command WORDS | event NAME | period CYCLES | capability NAME VALUE | compression
- * LEVEL chains (samples have call chains) | cpu NUMBER, chain [ADDRESS]... (of the samples that
- * follow) plain                                   samples without raw records (before the first of
+ *   arch NAME | host NAME | command WORDS | event NAME | period CYCLES | capability NAME VALUE | compression
+ * LEVEL chains (samples have call chains) | cgroups (samples have control groups) | no-cpu (samples
+ * have no CPU) | cpu NUMBER, cgroup ID PATH, chain [ADDRESS]... (of the samples that follow) plain                                   samples without raw records (before the first of
  * what follows) map PID START LENGTH OFFSET PATH [BUILDID] comm PID TID NAME | fork PID PARENT |
  * exit PID | lost COUNT sample COUNT PID TID PC STATE INSTRET CTS OFFSET1 BT1 OFFSET2 BT2
  * CAUSEOFFSET CAUSE [DATA LOST] bare COUNT PID TID PC                   record without details ip
@@ -33,12 +33,14 @@ struct making {
 	struct pesa_perfdata_writer_attribute attribute;
 	struct pesa_perfdata_writer_options options;
 	struct pesa_capabilities capabilities;
+	struct pesa_perfdata_machine machine;
 	char *command[WORDS_MAX + 1];
 	char *arch, *event;
 	uint64_t time, samples;
 	uint64_t chain[WORDS_MAX]; /* of the samples that follow */
 	uint64_t chain_length;
 	uint32_t cpu;
+	uint64_t cgroup;
 };
 
 static void stop(struct pesa_error *error)
@@ -60,6 +62,8 @@ static void start(struct making *making)
 	making->options.command = making->command;
 	making->options.capabilities = &making->capabilities;
 	making->options.cpus = 1;
+	if (making->machine.hostname)
+		making->options.machine = &making->machine;
 	stop(pesa_perfdata_writer_create(making->path, &making->options, &making->writer));
 }
 
@@ -70,6 +74,7 @@ static void write_samples(struct making *making, char **word, const void *raw, u
 				     .pid = (uint32_t)strtoul(word[2], NULL, 0),
 				     .tid = (uint32_t)strtoul(word[3], NULL, 0),
 				     .cpu = making->cpu,
+				     .cgroup = making->cgroup,
 				     .callchain = (const uint8_t *)making->chain,
 				     .callchain_count = making->chain_length,
 				     .period = making->attribute.attr.sample_period,
@@ -200,6 +205,14 @@ static bool setting(struct making *making, char **word, unsigned int words)
 		making->attribute.attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		return true;
 	}
+	if (!strcmp(word[0], "cgroups")) {
+		making->attribute.attr.sample_type |= PERF_SAMPLE_CGROUP;
+		return true;
+	}
+	if (!strcmp(word[0], "no-cpu")) {
+		making->attribute.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CPU;
+		return true;
+	}
 	if (!strcmp(word[0], "plain")) {
 		making->attribute.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
 		return true;
@@ -216,6 +229,8 @@ static bool setting(struct making *making, char **word, unsigned int words)
 		making->cpu = (uint32_t)strtoul(word[1], NULL, 0);
 	else if (!strcmp(word[0], "compression"))
 		making->options.compression = atoi(word[1]);
+	else if (!strcmp(word[0], "host"))
+		making->machine.hostname = strdup(word[1]);
 	else if (!strcmp(word[0], "capability") && words > 2)
 		stop(pesa_capabilities_set(&making->capabilities, word[1], word[2]));
 	else if (!strcmp(word[0], "command"))
@@ -233,7 +248,7 @@ static void event(struct making *making, char **word, unsigned int words)
 		unsigned int words;
 	} known[] = {
 		{"map", 6},  {"comm", 4}, {"fork", 3}, {"exit", 2},  {"lost", 2},  {"sample", 8},
-		{"bare", 5}, {"ip", 5},	  {"raw", 5},  {"exact", 4}, {"count", 3},
+		{"bare", 5}, {"ip", 5},	  {"raw", 5},  {"exact", 4}, {"count", 3}, {"cgroup", 3},
 	};
 	uint32_t pid = words > 1 ? (uint32_t)strtoul(word[1], NULL, 0) : 0;
 	size_t i;
@@ -263,6 +278,12 @@ static void event(struct making *making, char **word, unsigned int words)
 	} else if (!strcmp(word[0], "lost")) {
 		stop(pesa_perfdata_write_lost(making->writer, 0, strtoull(word[1], NULL, 0),
 					      making->time += 1000));
+	} else if (!strcmp(word[0], "cgroup")) {
+		making->cgroup = strtoull(word[1], NULL, 0);
+		stop(pesa_perfdata_write_cgroup(
+			making->writer,
+			&(struct pesa_cgroup){.id = making->cgroup, .path = word[2]},
+			making->time += 1000));
 	} else if (!strcmp(word[0], "count")) {
 		stop(pesa_perfdata_write_count(making->writer, word[1],
 					       strtoull(word[2], NULL, 0)));

@@ -15,7 +15,7 @@
 #include "pesa/assemble.h"
 #include "pesa/mca.h"
 
-#define IN_FLIGHT 64
+#define NEAR 64
 
 static struct pesa_insn assemble(const char *extensions, const char *line, size_t length)
 {
@@ -37,7 +37,7 @@ static struct compare_forward forward_of(const char *text)
 	struct compare_forward forward = {0};
 	uint64_t address = 0x1000;
 
-	compare_memory_begin(&memory, IN_FLIGHT);
+	compare_memory_begin(&memory, NEAR);
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 		struct pesa_insn insn = assemble("rv64imafdc", text, length);
@@ -112,38 +112,47 @@ static void a_load_of_two_stores_waits_for_the_newer_one(void **state)
 	assert_reads("sw a0, 8(sp)\nsw a2, 16(sp)\nlw a1, 8(sp)", 2, false);
 }
 
-static void a_store_that_is_in_the_cache_is_not_waited_for(void **state)
+static void a_newer_store_beside_the_one_that_it_reads_is_waited_for_if_both_are_near(void **state)
 {
-	char text[64 + 8 * IN_FLIGHT] = "sw a0, 8(sp)\n";
+	char text[64 + 8 * NEAR] = "sw a0, 8(sp)\n";
 
 	(void)state;
-	for (unsigned int i = 0; i < IN_FLIGHT; i++)
+	for (unsigned int i = 0; i < NEAR; i++)
 		strcat(text, "nop\n");
 	strcat(text, "sw a2, 12(sp)\nlw a1, 8(sp)");
-	assert_reads(text, 0, false);
+	assert_reads(text, NEAR + 2, false);
+	assert_reads("sw a0, 8(sp)\nsw a2, 12(sp)\nlw a1, 8(sp)", 1, true);
 }
 
 /* ---- On the model ---------------------------------------------------------------------------- */
+
+#define CLASSES                                      \
+	"class add uops=1 latency=1 uses=ALU\n"      \
+	"\tADDI SD\n"                                \
+	"class load uops=1 latency=4 uses=ALU\n"     \
+	"\tLD\n"                                     \
+	"class product uops=1 latency=20 uses=ALU\n" \
+	"\tMUL\n"                                    \
+	"end\n"
 
 static const char model_text[] = "pesa-processor-model 1\n"
 				 "name Example\n"
 				 "processor example rv64imafdc\n"
 				 "issue-width 4\n"
 				 "micro-op-buffer 64\n"
-				 "resource ALU units=4 buffer=-1\n"
-				 "class add uops=1 latency=1 uses=ALU\n"
-				 "\tADDI SD\n"
-				 "class load uops=1 latency=4 uses=ALU\n"
-				 "\tLD\n"
-				 "class product uops=1 latency=20 uses=ALU\n"
-				 "\tMUL\n"
-				 "end\n";
+				 "resource ALU units=4 buffer=-1\n" CLASSES;
+static const char in_order_text[] = "pesa-processor-model 1\n"
+				    "name Example\n"
+				    "processor example rv64imafdc\n"
+				    "issue-width 4\n"
+				    "micro-op-buffer 0\n"
+				    "resource ALU units=4 buffer=0\n" CLASSES;
 
 #define ROUNDS 20
 #define LINES  3
 
 struct outcome {
-	bool partly, free_order;
+	bool partly, free_order, in_order;
 	unsigned int forward_latency, drain_latency;
 };
 
@@ -160,6 +169,7 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 	struct pesa_mca_instruction instructions[ROUNDS * LINES] = {0};
 	struct pesa_mca_model *model;
 	struct pesa_mca_block *block;
+	const char *text;
 	uint64_t cycles;
 
 	for (unsigned int i = 0; i < ROUNDS * LINES; i++) {
@@ -171,7 +181,8 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 			instructions[i].forwarded_partly = how.partly;
 		}
 	}
-	assert_null(pesa_mca_model_parse("text", model_text, strlen(model_text), &model));
+	text = how.in_order ? in_order_text : model_text;
+	assert_null(pesa_mca_model_parse("text", text, strlen(text), &model));
 	assert_null(
 		pesa_mca_block_create(model, instructions, ROUNDS * LINES, &block_options, &block));
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
@@ -230,6 +241,20 @@ static void a_load_that_waits_for_a_retirement_has_begun_meanwhile(void **state)
 	assert_int_equal(three - two, ROUNDS - 1);
 }
 
+static void in_order_too_a_partly_forwarded_load_waits(void **state)
+{
+	uint64_t nine =
+		cycles_of(counter, true,
+			  (struct outcome){.in_order = true, .partly = true, .drain_latency = 9});
+	uint64_t ten =
+		cycles_of(counter, true,
+			  (struct outcome){.in_order = true, .partly = true, .drain_latency = 10});
+
+	(void)state;
+	assert_int_equal(ten - nine, ROUNDS - 1);
+	assert_in_range(nine, (9 + 1 + 1) * (ROUNDS - 1), (9 + 1 + 1 + 2) * ROUNDS + 12);
+}
+
 static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
 {
 	/* The load needs a product; the store does not, and what it forwards to does neither. */
@@ -241,6 +266,96 @@ static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
 		    cycles_of(lines, true, (struct outcome){0}));
 	assert_true(cycles_of(late, true, (struct outcome){.free_order = true}) <=
 		    cycles_of(late, true, (struct outcome){0}));
+}
+
+/* ---- The store queue ------------------------------------------------------------------------- */
+
+/* The cycles of so many independent stores, with a queue of one entry or more. */
+static uint64_t cycles_of_stores(unsigned int stores, unsigned int entries, unsigned int ports,
+				 unsigned int latency)
+{
+	const struct pesa_mca_block_options block_options = {0};
+	const struct pesa_mca_run_options options = {
+		.iterations = stores,
+		.free_order = true,
+		.store_queue = entries,
+		.store_ports = ports,
+		.store_latency = latency,
+	};
+	struct pesa_mca_instruction instruction = {
+		.insn = assemble("rv64imafd", "sd a0, 0(a1)", 12), .latency = -1};
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	uint64_t cycles;
+
+	assert_null(pesa_mca_model_parse("text", model_text, strlen(model_text), &model));
+	assert_null(pesa_mca_block_create(model, &instruction, 1, &block_options, &block));
+	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
+static void a_store_leaves_its_queue_when_it_is_in_the_cache(void **state)
+{
+	(void)state;
+	/* One entry: the next store enters when this one retires, or in the cycle after it was
+	 * `latency` cycles in the cache, to which it goes a cycle after it retired. */
+	for (unsigned int latency = 0; latency < 6; latency++)
+		assert_int_equal(cycles_of_stores(50, 1, 1, latency),
+				 cycles_of_stores(50, 1, 0, 0) + 49 * (latency + 2));
+	/* Many entries: as if there were no queue. */
+	assert_int_equal(cycles_of_stores(50, 50, 1, 5), cycles_of_stores(50, 0, 0, 0));
+	/* Few: each of them is taken anew once in the cycles that one store takes. */
+	assert_true(cycles_of_stores(400, 4, 1, 8) < cycles_of_stores(400, 2, 1, 8));
+	assert_true(cycles_of_stores(400, 4, 1, 8) > cycles_of_stores(400, 4, 0, 0));
+}
+
+/* ---- Barriers -------------------------------------------------------------------------------- */
+
+/* The cycles of some lines, executed once out of order; a fence is a barrier if `barrier`. */
+static uint64_t cycles_of_lines(const char *const *lines, unsigned int count, bool barrier,
+				unsigned int drain_latency)
+{
+	const struct pesa_mca_block_options block_options = {
+		.own_operands = true, .skip_unsupported = true, .drain_latency = drain_latency};
+	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = true};
+	struct pesa_mca_instruction instructions[16] = {0};
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	uint64_t cycles;
+
+	for (unsigned int i = 0; i < count; i++) {
+		instructions[i].insn = assemble("rv64imafd", lines[i], strlen(lines[i]));
+		instructions[i].latency = -1;
+		instructions[i].barrier = barrier && strstr(lines[i], "fence");
+	}
+	assert_null(pesa_mca_model_parse("text", model_text, strlen(model_text), &model));
+	assert_null(pesa_mca_block_create(model, instructions, count, &block_options, &block));
+	/* The model has no fence. */
+	assert_int_equal(pesa_mca_block_count(block), barrier ? count : count - 1);
+	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
+static void loads_and_stores_wait_at_a_barrier_and_arithmetic_does_not(void **state)
+{
+	static const char *const loads[] = {"ld a0, 0(a1)", "fence", "ld a2, 0(a3)"};
+	static const char *const product[] = {"ld a0, 0(a1)", "fence", "mul a2, a3, a4"};
+	static const char *const stores[] = {"sd a0, 0(a1)", "fence", "ld a2, 0(a3)"};
+
+	(void)state;
+	/* A load of 4 cycles, the barrier of 1, another load. */
+	assert_int_equal(cycles_of_lines(loads, 3, true, 0),
+			 cycles_of_lines(loads, 3, false, 0) + 4 + 1);
+	/* A product takes 20 cycles: a barrier that waits for a load does not delay it. */
+	assert_int_equal(cycles_of_lines(product, 3, true, 0),
+			 cycles_of_lines(product, 3, false, 0));
+	/* A store is waited for until it is in the cache, half of 10 cycles after it retired. */
+	assert_int_equal(cycles_of_lines(stores, 3, true, 10),
+			 cycles_of_lines(stores, 3, true, 2) + 4);
 }
 
 /* ---- How much of an effect is measured ----------------------------------------------------- */
@@ -355,12 +470,16 @@ int main(void)
 		cmocka_unit_test(a_base_is_followed_through_sums_and_copies),
 		cmocka_unit_test(a_base_is_followed_through_memory),
 		cmocka_unit_test(a_load_of_two_stores_waits_for_the_newer_one),
-		cmocka_unit_test(a_store_that_is_in_the_cache_is_not_waited_for),
+		cmocka_unit_test(
+			a_newer_store_beside_the_one_that_it_reads_is_waited_for_if_both_are_near),
 		cmocka_unit_test(a_forwarded_load_ends_so_many_cycles_after_the_store),
 		cmocka_unit_test(a_load_is_not_later_for_a_store_that_is_done),
 		cmocka_unit_test(a_partly_forwarded_load_waits_until_the_store_has_retired),
+		cmocka_unit_test(in_order_too_a_partly_forwarded_load_waits),
 		cmocka_unit_test(a_load_that_waits_for_a_retirement_has_begun_meanwhile),
 		cmocka_unit_test(in_free_order_a_store_does_not_wait_for_older_loads),
+		cmocka_unit_test(a_store_leaves_its_queue_when_it_is_in_the_cache),
+		cmocka_unit_test(loads_and_stores_wait_at_a_barrier_and_arithmetic_does_not),
 		cmocka_unit_test(an_effect_is_found_as_far_as_misfit_lets_it),
 		cmocka_unit_test(what_a_change_makes_slower_has_to_be_slower),
 		cmocka_unit_test(what_is_left_is_less_likely_than_nothing),

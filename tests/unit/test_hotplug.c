@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <linux/netlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -72,11 +77,99 @@ static void a_message_without_its_end_is_none(void **state)
 	assert_int_equal(cpu, 0);
 }
 
+/* ---- Sockets -------------------------------------------------------------------------------- */
+
+static int opened(void)
+{
+	int descriptor = pesa_hotplug_open();
+
+	assert_true(descriptor >= 0);
+	return descriptor;
+}
+
+/* Whether the kernel sent a message about CPU 0 that says nothing new: only root may have it do so. */
+static bool kernel_speaks(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/cpu0/uevent", "w");
+	bool spoke = file && fputs("change", file) >= 0;
+
+	if (file && fclose(file))
+		spoke = false;
+	if (!spoke)
+		print_message("# SKIP the kernel's messages need root and a writable /sys\n");
+	return spoke;
+}
+
+static void no_message_is_none(void **state)
+{
+	unsigned int cpu = 7;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+	assert_int_equal(pesa_hotplug_next(pair[0], &cpu), PESA_HOTPLUG_NONE);
+	assert_int_equal(cpu, 7);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* A program that says what the kernel would say is not believed. */
+static void other_senders_are_not_believed(void **state)
+{
+	static const char forged[] = "offline@/devices/system/cpu/cpu0";
+	struct sockaddr_nl address = {0};
+	socklen_t length = sizeof(address);
+	int descriptor = opened(), sender;
+	unsigned int cpu = 7;
+
+	(void)state;
+	assert_int_equal(getsockname(descriptor, (struct sockaddr *)&address, &length), 0);
+	sender = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+	assert_true(sender >= 0);
+	address.nl_groups = 0;
+	if (sendto(sender, forged, sizeof(forged), 0, (struct sockaddr *)&address,
+		   sizeof(address)) == sizeof(forged)) {
+		enum pesa_hotplug what;
+
+		/* The kernel may say something of its own in between. */
+		while ((what = pesa_hotplug_next(descriptor, &cpu)) == PESA_HOTPLUG_OTHER)
+			;
+		assert_int_equal(what, PESA_HOTPLUG_NONE);
+		assert_int_equal(cpu, 7);
+	} else {
+		print_message("# SKIP only root may send to the socket\n");
+	}
+	close(sender);
+	close(descriptor);
+}
+
+static void messages_that_the_kernel_dropped_are_missed(void **state)
+{
+	const int least = 0;
+	int descriptor = opened();
+	unsigned int cpu = 0;
+	bool spoke = true;
+
+	(void)state;
+	assert_int_equal(setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &least, sizeof(least)), 0);
+	for (unsigned int i = 0; i < 32 && spoke; i++)
+		spoke = kernel_speaks();
+	if (spoke) {
+		assert_int_equal(pesa_hotplug_next(descriptor, &cpu), PESA_HOTPLUG_MISSED);
+		/* Once: those that had room come after it. */
+		assert_int_equal(pesa_hotplug_next(descriptor, &cpu), PESA_HOTPLUG_OTHER);
+	}
+	close(descriptor);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_of_cpus_are_understood),
 		cmocka_unit_test(a_message_without_its_end_is_none),
+		cmocka_unit_test(no_message_is_none),
+		cmocka_unit_test(other_senders_are_not_believed),
+		cmocka_unit_test(messages_that_the_kernel_dropped_are_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -467,12 +467,14 @@ static const char *profile_of(uint64_t address, const char *problem)
 	text[0] = 0;
 	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++) {
 		const struct pesa_instruction *instruction = pesa_profile_instruction(profile, i);
-		const struct pesa_symbol *symbol =
-			pesa_symbols_find(symbols, instruction->dso, instruction->address);
-		struct pesa_source source =
-			pesa_symbols_source(symbols, instruction->dso, instruction->address);
+		const struct pesa_symbol *symbol;
+		struct pesa_source source;
 		char code[5] = "";
 
+		assert_null(pesa_symbols_find(symbols, instruction->dso, instruction->address,
+					      &symbol));
+		assert_null(pesa_symbols_source(symbols, instruction->dso, instruction->address,
+						&source));
 		assert_int_equal(instruction->address, address);
 		pesa_profile_text(profile, instruction->dso, address, code, 4);
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%u:%s:%u:%s",

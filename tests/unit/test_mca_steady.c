@@ -468,11 +468,11 @@ static const struct {
 };
 #define QUICK_PARTS (sizeof(quick_parts) / sizeof(quick_parts[0]))
 
-static struct mca_snapshot quick_snapshot(struct mca_fast *fast, uint64_t left_out)
+static struct mca_snapshot quick_snapshot(struct mca_fast *fast, uint64_t ignored_parts)
 {
 	const struct mca_fast_snapshot *now = &fast->snapshots.now;
 
-	fast->snapshots.left_out = left_out;
+	fast->snapshots.ignored_parts = ignored_parts;
 	mca_fast_snapshot_write(fast);
 	assert_true(now->valid);
 	return copy(now->words, now->word_count, now->records, now->count);
@@ -625,9 +625,9 @@ static const struct {
 };
 #define RUN_PARTS (sizeof(run_parts) / sizeof(run_parts[0]))
 
-static struct mca_snapshot run_snapshot(struct mca_run *run, uint64_t left_out)
+static struct mca_snapshot run_snapshot(struct mca_run *run, uint64_t ignored_parts)
 {
-	run->snapshots.left_out = left_out;
+	run->snapshots.ignored_parts = ignored_parts;
 	mca_snapshot_write(run);
 	return copy(run->snapshots.now.words, run->snapshots.now.count, NULL, 0);
 }

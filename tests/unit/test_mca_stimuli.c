@@ -34,10 +34,11 @@ static struct pesa_mca_model *make_model(void)
 	return model;
 }
 
-static struct pesa_mca_block *make_block(const struct pesa_mca_model *model, uint32_t bits)
+static struct pesa_mca_block *make_late_block(const struct pesa_mca_model *model, uint32_t bits,
+					      unsigned int late)
 {
 	const struct pesa_mca_block_options options = {0};
-	struct pesa_mca_instruction instruction = {.latency = -1};
+	struct pesa_mca_instruction instruction = {.latency = -1, .late = late};
 	struct pesa_mca_block *block;
 	struct pesa_isa *isa;
 
@@ -46,6 +47,11 @@ static struct pesa_mca_block *make_block(const struct pesa_mca_model *model, uin
 	pesa_isa_free(isa);
 	assert_null(pesa_mca_block_create(model, &instruction, 1, &options, &block));
 	return block;
+}
+
+static struct pesa_mca_block *make_block(const struct pesa_mca_model *model, uint32_t bits)
+{
+	return make_late_block(model, bits, 0);
 }
 
 static uint64_t run(const struct pesa_mca_block *block, const struct pesa_mca_stimuli *stimuli,
@@ -98,6 +104,33 @@ static void a_given_latency_replaces_the_model_s(void **state)
 
 	(void)state;
 	assert_int_equal(run(block, &stimuli, &stack), 11 * ITERATIONS + 3);
+	pesa_mca_cycle_stack_free(stack);
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+}
+
+static void a_load_that_misses_is_late_and_says_so(void **state)
+{
+	const struct pesa_mca_stimuli stimuli = {.fetch_width = 2};
+	struct pesa_mca_model *model = make_model();
+	struct pesa_mca_block *block = make_late_block(model, DEPENDENT_LOAD, 7);
+	struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX];
+	struct pesa_mca_cycle_stack *stack;
+	uint64_t stalled = 0;
+	unsigned int count;
+
+	(void)state;
+	/* 4 cycles by the model, and 7; without stimuli nothing misses. */
+	assert_int_equal(run(block, &stimuli, &stack), 11 * ITERATIONS + 3);
+	count = pesa_mca_cycle_stack_buckets(stack, 0, buckets);
+	for (unsigned int i = 0; i < count; i++)
+		if (buckets[i].state == PESA_STATE_STALLED) {
+			assert_int_equal(buckets[i].cause, PESA_CAUSE_DCACHE_MISS);
+			stalled += buckets[i].weight;
+		}
+	assert_int_equal(stalled, (uint64_t)(10 * ITERATIONS + 2) * PESA_CYCLE);
+	pesa_mca_cycle_stack_free(stack);
+	assert_int_equal(run(block, NULL, &stack), 4 * ITERATIONS + 3);
 	pesa_mca_cycle_stack_free(stack);
 	pesa_mca_block_free(block);
 	pesa_mca_model_free(model);
@@ -178,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dependent_loads_stall_for_their_latency),
 		cmocka_unit_test(a_given_latency_replaces_the_model_s),
+		cmocka_unit_test(a_load_that_misses_is_late_and_says_so),
 		cmocka_unit_test(a_front_end_limits_what_is_independent),
 		cmocka_unit_test(a_change_holds_for_the_class),
 		cmocka_unit_test(what_contradicts_itself_is_an_error),

@@ -29,9 +29,10 @@ static void check_sample(const struct pesa_event *event, const struct perf_event
 	CHECK(PERF_SAMPLE_ADDR, address);
 	CHECK(PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER, id);
 	CHECK(PERF_SAMPLE_STREAM_ID, stream_id);
-	CHECK(PERF_SAMPLE_CPU, cpu);
+	CHECK(PERF_SAMPLE_CGROUP, cgroup);
 	CHECK(PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, weight);
 #undef CHECK
+	assert_int_equal(sample->cpu, type & PERF_SAMPLE_CPU ? expected->cpu : UINT32_MAX);
 	assert_int_equal(sample->period,
 			 type & PERF_SAMPLE_PERIOD ? expected->period : attr->sample_period);
 	if (type & PERF_SAMPLE_RAW) {

@@ -210,15 +210,17 @@ static void a_period_is_held_against_the_limits_of_the_pmu(void **state)
 		const char *event;
 		uint64_t period;
 		bool fits;
+		uint64_t raised; /* the period that is taken instead; 0: the same */
 	} cases[] = {
-		{"pesa/cycles/", 255, false},
-		{"pesa/cycles/", 256, true},
+		{"pesa/cycles/", 1, true, 256},
+		{"pesa/cycles/", 255, true, 256},
+		{"pesa/cycles/", 256, true, 0},
 		/* The longest with an eighth of jitter: (2^31 - 1) * 8 / 9, rounded down. */
-		{"pesa/cycles/", 1908874353, true},
-		{"pesa/cycles/", 1908874354, false},
-		{"pesa/cycles,fixed/", (UINT64_C(1) << 31) - 1, true},
-		{"pesa/cycles,fixed/", UINT64_C(1) << 31, false},
-		{"cpu-clock", 1, true},
+		{"pesa/cycles/", 1908874353, true, 0},
+		{"pesa/cycles/", 1908874354, false, 0},
+		{"pesa/cycles,fixed/", (UINT64_C(1) << 31) - 1, true, 0},
+		{"pesa/cycles,fixed/", UINT64_C(1) << 31, false, 0},
+		{"cpu-clock", 1, true, 0},
 	};
 	struct file_tree *tree = *state;
 
@@ -232,6 +234,9 @@ static void a_period_is_held_against_the_limits_of_the_pmu(void **state)
 		assert_int_equal(!error, cases[i].fits);
 		if (error)
 			assert_non_null(strstr(error->message, " 256 to "));
+		else
+			assert_int_equal(event.attr.sample_period,
+					 cases[i].raised ? cases[i].raised : cases[i].period);
 		pesa_error_free(error);
 	}
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 /* after the above */
 #include <cmocka.h>
@@ -18,61 +17,15 @@
 #include "decoder/binary/symbol_map.h"
 #include "decoder/binary/symbol_table.h"
 #include "pesa/symbols.h"
+#include "tests/symbol_commands.h"
 
 #define ADDRESSES_MAX 200000
-
-static char folder[] = "/tmp/pesa-symbols-XXXXXX";
-
-/* The tool of the RISC-V binutils or compiler by that name. */
-static const char *tool_prefix(void)
-{
-	struct utsname system_name;
-
-	if (!uname(&system_name) && !strcmp(system_name.machine, "riscv64"))
-		return "";
-	return "riscv64-linux-gnu-";
-}
-
-/* Run a shell command in the folder; false if it fails. */
-static bool run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static bool run(const char *format, ...)
-{
-	char command[4096];
-	int length =
-		snprintf(command, sizeof(command), "cd %s && T=%s && { ", folder, tool_prefix());
-	va_list arguments;
-
-	va_start(arguments, format);
-	length += vsnprintf(command + length, sizeof(command) - (size_t)length, format, arguments);
-	va_end(arguments);
-	snprintf(command + length, sizeof(command) - (size_t)length, "; }");
-	return system(command) == 0;
-}
-
-static FILE *output_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static FILE *output_of(const char *format, ...)
-{
-	char command[4096];
-	int length =
-		snprintf(command, sizeof(command), "cd %s && T=%s && { ", folder, tool_prefix());
-	FILE *stream;
-	va_list arguments;
-
-	va_start(arguments, format);
-	length += vsnprintf(command + length, sizeof(command) - (size_t)length, format, arguments);
-	va_end(arguments);
-	snprintf(command + length, sizeof(command) - (size_t)length, "; }");
-	stream = popen(command, "r");
-	assert_non_null(stream);
-	return stream;
-}
 
 static int build(void **state)
 {
 	char source[4096];
 
-	(void)state;
-	if (!mkdtemp(folder) || !getcwd(source, sizeof(source)))
+	if (make_folder(state) || !getcwd(source, sizeof(source)))
 		return -1;
 	return !run("D=%s/tests/data/symbols; "
 		    "${T}gcc -g -O2 -Wl,--build-id -o inlined $D/inlined.c && "
@@ -84,18 +37,7 @@ static int build(void **state)
 		    source);
 }
 
-static int clean(void **state)
-{
-	(void)state;
-	return !run("rm -rf %s", folder);
-}
-
 /* ---- A set of dsos without a profile ------------------------------------------------------- */
-
-static const struct pesa_dso *only_dso(void *context, uint32_t index)
-{
-	return index == 0 ? context : NULL;
-}
 
 static struct pesa_symbols *open_dso(struct pesa_dso *dso, const char *root)
 {
@@ -103,6 +45,66 @@ static struct pesa_symbols *open_dso(struct pesa_dso *dso, const char *root)
 
 	assert_null(pesa_symbols_create_for(only_dso, dso, root, &symbols));
 	return symbols;
+}
+
+/* The lookups, which have the memory that they need. */
+
+static const struct pesa_symbol *find(struct pesa_symbols *symbols, uint32_t dso, uint64_t address)
+{
+	const struct pesa_symbol *symbol;
+
+	assert_null(pesa_symbols_find(symbols, dso, address, &symbol));
+	return symbol;
+}
+
+static size_t by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,
+		      const struct pesa_symbol **found, size_t max)
+{
+	size_t count;
+
+	assert_null(pesa_symbols_by_name(symbols, dso, name, found, max, &count));
+	return count;
+}
+
+static struct pesa_source source_of(struct pesa_symbols *symbols, uint32_t dso, uint64_t address)
+{
+	struct pesa_source source;
+
+	assert_null(pesa_symbols_source(symbols, dso, address, &source));
+	return source;
+}
+
+static size_t inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
+		      struct pesa_inline_frame *frames, size_t max)
+{
+	size_t count;
+
+	assert_null(pesa_symbols_inlines(symbols, dso, address, frames, max, &count));
+	return count;
+}
+
+static const char *problem_of(struct pesa_symbols *symbols, uint32_t dso)
+{
+	const char *problem;
+
+	assert_null(pesa_symbols_problem(symbols, dso, &problem));
+	return problem;
+}
+
+static const struct pesa_symbol *find_in(struct pesa_symbol_table *table, uint64_t address)
+{
+	const struct pesa_symbol *symbol;
+
+	assert_null(pesa_symbol_table_find(table, address, &symbol));
+	return symbol;
+}
+
+static char *demangled(const char *name)
+{
+	char *readable;
+
+	assert_null(pesa_demangle(name, &readable));
+	return readable;
 }
 
 static char *path_of(const char *name)
@@ -161,11 +163,11 @@ static const char *base_name(const char *path)
 static bool same_function(struct pesa_symbols *symbols, uint64_t address, const char *ours,
 			  const char *theirs)
 {
-	const struct pesa_symbol *symbol = pesa_symbols_find(symbols, 0, address), *named[2];
+	const struct pesa_symbol *symbol = find(symbols, 0, address), *named[2];
 
 	return !strcmp(ours, theirs) || (symbol && !strcmp(symbol->name, theirs)) ||
 	       (symbol && !strcmp(symbol->name, ours) &&
-		(pesa_symbols_by_name(symbols, 0, theirs, named, 2) != 1 || named[0] == symbol));
+		(by_name(symbols, 0, theirs, named, 2) != 1 || named[0] == symbol));
 }
 
 /*
@@ -189,7 +191,7 @@ static void compare_chains(const char *program, bool files)
 	assert_non_null(fgets(line, sizeof(line), stream));
 	for (size_t i = 0; i < count; i++) {
 		struct pesa_inline_frame frame[32];
-		size_t frames = pesa_symbols_inlines(symbols, 0, address[i], frame, 32), given = 0;
+		size_t frames = inlines(symbols, 0, address[i], frame, 32), given = 0;
 
 		assert_int_equal(strtoull(line, NULL, 16), address[i]);
 		while (fgets(line, sizeof(line), stream) && strncmp(line, "0x", 2)) {
@@ -275,13 +277,13 @@ static void functions_are_those_of_nm(void **state)
 		if (sscanf(line, "%llx %llx %c %4095s", &start, &size, &type, name) != 4 ||
 		    !strchr("tTwWi", type))
 			continue;
-		first = pesa_symbols_find(symbols, 0, start);
-		last = pesa_symbols_find(symbols, 0, start + size - 1);
+		first = find(symbols, 0, start);
+		last = find(symbols, 0, start + size - 1);
 		assert_non_null(first);
 		assert_ptr_equal(first, last);
 		assert_int_equal(first->start, start);
 		assert_int_equal(first->size, size);
-		assert_true(pesa_symbols_by_name(symbols, 0, name, named, 8) >= 1);
+		assert_true(by_name(symbols, 0, name, named, 8) >= 1);
 		assert_int_equal(named[0]->start, start);
 		compared++;
 	}
@@ -307,7 +309,7 @@ static void linkage_table_entries_are_those_of_objdump(void **state)
 
 		if (sscanf(line, "%llx <%1023[^>]>:", &start, name) != 2 || !strstr(name, "@plt"))
 			continue;
-		symbol = pesa_symbols_find(symbols, 0, start + 4);
+		symbol = find(symbols, 0, start + 4);
 		assert_non_null(symbol);
 		assert_string_equal(symbol->name, name);
 		assert_int_equal(symbol->start, start);
@@ -328,13 +330,13 @@ static void aliases_are_chosen_as_perf_does(void **state)
 
 	(void)state;
 	/* __hidden_name, plain_name and weak_name stand for the same code. */
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, "weak_name", found, 4), 1);
+	assert_int_equal(by_name(symbols, 0, "weak_name", found, 4), 1);
 	assert_string_equal(found[0]->name, "plain_name");
-	assert_string_equal(pesa_symbols_find(symbols, 0, found[0]->start + 2)->name, "plain_name");
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, "plain", found, 4), 0);
+	assert_string_equal(find(symbols, 0, found[0]->start + 2)->name, "plain_name");
+	assert_int_equal(by_name(symbols, 0, "plain", found, 4), 0);
 	/* _start has no size in the C library's start file of every version: it ends with the next.
 	 */
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, "_start", found, 4), 1);
+	assert_int_equal(by_name(symbols, 0, "_start", found, 4), 1);
 	assert_true(found[0]->size > 2);
 	pesa_symbols_free(symbols);
 	free(path);
@@ -348,11 +350,10 @@ static void names_of_cxx_are_found_without_their_parameters(void **state)
 	const struct pesa_symbol *found[4];
 
 	(void)state;
-	assert_int_equal(
-		pesa_symbols_by_name(symbols, 0, "shapes::box<double>::perimeter", found, 4), 1);
+	assert_int_equal(by_name(symbols, 0, "shapes::box<double>::perimeter", found, 4), 1);
 	assert_true(!strncmp(found[0]->name, "shapes::box<double>::perimeter(double) const", 44));
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, found[0]->name, found, 4), 1);
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, "shapes::box", found, 4), 0);
+	assert_int_equal(by_name(symbols, 0, found[0]->name, found, 4), 1);
+	assert_int_equal(by_name(symbols, 0, "shapes::box", found, 4), 0);
 	pesa_symbols_free(symbols);
 	free(path);
 }
@@ -365,8 +366,8 @@ static void expect_outermost(struct pesa_dso *dso, const char *root)
 	const struct pesa_symbol *found[2];
 	struct pesa_source source;
 
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, "outermost", found, 2), 1);
-	source = pesa_symbols_source(symbols, 0, found[0]->start);
+	assert_int_equal(by_name(symbols, 0, "outermost", found, 2), 1);
+	source = source_of(symbols, 0, found[0]->start);
 	assert_string_equal(base_name(source.file), "inlined.c");
 	assert_in_range(source.line, 20, 30);
 	pesa_symbols_free(symbols);
@@ -438,7 +439,7 @@ static void debuginfod_is_asked_only_when_its_variable_is_set(void **state)
 	assert_int_equal(setenv("DEBUGINFOD_CACHE_PATH", cache, 1), 0);
 	unsetenv("DEBUGINFOD_URLS");
 	symbols = open_dso(&dso, NULL);
-	assert_int_equal(pesa_symbols_by_name(symbols, 0, "outermost", found, 2), 0);
+	assert_int_equal(by_name(symbols, 0, "outermost", found, 2), 0);
 	pesa_symbols_free(symbols);
 	assert_true(asprintf(&servers, "file://%s/server/", folder) > 0);
 	assert_int_equal(setenv("DEBUGINFOD_URLS", servers, 1), 0);
@@ -473,15 +474,15 @@ static void stripped_and_missing_files_say_so(void **state)
 
 	(void)state;
 	/* What is dynamic still has a name. */
-	assert_non_null(pesa_symbols_problem(symbols, 0) ?: "");
-	assert_null(pesa_symbols_source(symbols, 0, 0x600).file);
-	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "no debug information"));
+	assert_non_null(problem_of(symbols, 0) ?: "");
+	assert_null(source_of(symbols, 0, 0x600).file);
+	assert_non_null(strstr(problem_of(symbols, 0), "no debug information"));
 	pesa_symbols_free(symbols);
 	dso.path = "/nowhere/at/all";
 	symbols = open_dso(&dso, NULL);
-	assert_null(pesa_symbols_find(symbols, 0, 0x600));
-	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "/nowhere/at/all"));
-	assert_null(pesa_symbols_find(symbols, 1, 0x600));
+	assert_null(find(symbols, 0, 0x600));
+	assert_non_null(strstr(problem_of(symbols, 0), "/nowhere/at/all"));
+	assert_null(find(symbols, 1, 0x600));
 	pesa_symbols_free(symbols);
 	free(path);
 }
@@ -503,9 +504,9 @@ static void damaged_files_are_an_error_not_a_crash(void **state)
 
 		assert_true(run("head -c %u inlined > damaged", size));
 		symbols = open_dso(&dso, NULL);
-		(void)pesa_symbols_find(symbols, 0, 0x600);
-		(void)pesa_symbols_inlines(symbols, 0, 0x600, frame, 4);
-		assert_non_null(pesa_symbols_problem(symbols, 0));
+		(void)find(symbols, 0, 0x600);
+		(void)inlines(symbols, 0, 0x600, frame, 4);
+		assert_non_null(problem_of(symbols, 0));
 		pesa_symbols_free(symbols);
 	}
 	free(path);
@@ -530,7 +531,7 @@ static void names_are_demangled_as_cxxfilt_does(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(mangled) / sizeof(*mangled); i++) {
 		FILE *stream = output_of("${T}c++filt '%s'", mangled[i]);
-		char expected[4096], *ours = pesa_demangle(mangled[i]);
+		char expected[4096], *ours = demangled(mangled[i]);
 
 		assert_non_null(fgets(expected, sizeof(expected), stream));
 		pclose(stream);
@@ -543,15 +544,17 @@ static void names_are_demangled_as_cxxfilt_does(void **state)
 	/* What tells no reader anything (hashes, crate ids) is left out of Rust's names; c++filt
 	 * keeps it. */
 	for (size_t i = 0; i < sizeof(rust) / sizeof(*rust); i++) {
-		char *ours = pesa_demangle(rust[i][0]);
+		char *ours = demangled(rust[i][0]);
 
 		assert_string_equal(ours, rust[i][1]);
 		free(ours);
 	}
-	assert_null(pesa_demangle("main"));
-	assert_null(pesa_demangle("_start"));
-	assert_null(pesa_demangle("__libc_start_main"));
-	assert_null(pesa_demangle(""));
+	assert_null(demangled("main"));
+	assert_null(demangled("_start"));
+	assert_null(demangled("__libc_start_main"));
+	assert_null(demangled(""));
+	/* Its parts are empty, and have no address. */
+	assert_null(demangled("_RC0stdo3_niglf"));
 }
 
 static void maps_of_just_in_time_code_name_it_and_later_lines_hold(void **state)
@@ -561,18 +564,18 @@ static void maps_of_just_in_time_code_name_it_and_later_lines_hold(void **state)
 				   "no line at all\n"
 				   "1000 40 replaced it\n"
 				   "3000 8 last, cut off";
-	struct pesa_symbol_table *table = pesa_symbol_table_create();
+	struct pesa_symbol_table *table = pesa_symbol_table_create("program");
 	size_t ignored;
 
 	(void)state;
 	assert_null(pesa_symbol_map_parse(text, strlen(text), table, &ignored));
 	assert_int_equal(ignored, 1);
 	assert_null(pesa_symbol_table_finish(table));
-	assert_string_equal(pesa_symbol_table_find(table, 0x1010)->name, "replaced it");
-	assert_string_equal(pesa_symbol_table_find(table, 0x103f)->name, "replaced it");
-	assert_null(pesa_symbol_table_find(table, 0x1040));
-	assert_string_equal(pesa_symbol_table_find(table, 0x2000)->name, "second");
-	assert_string_equal(pesa_symbol_table_find(table, 0x3007)->name, "last, cut off");
+	assert_string_equal(find_in(table, 0x1010)->name, "replaced it");
+	assert_string_equal(find_in(table, 0x103f)->name, "replaced it");
+	assert_null(find_in(table, 0x1040));
+	assert_string_equal(find_in(table, 0x2000)->name, "second");
+	assert_string_equal(find_in(table, 0x3007)->name, "last, cut off");
 	pesa_symbol_table_free(table);
 }
 
@@ -587,13 +590,13 @@ static void map_of_a_process_is_read(void **state)
 	assert_true(run(
 		"mkdir -p root/tmp; echo '7f0000001000 80 jitted loop' > root/tmp/perf-4242.map"));
 	symbols = open_dso(&dso, root);
-	assert_string_equal(pesa_symbols_find(symbols, 0, 0x7f0000001010)->name, "jitted loop");
-	assert_null(pesa_symbols_find(symbols, 0, 0x7f0000001080));
+	assert_string_equal(find(symbols, 0, 0x7f0000001010)->name, "jitted loop");
+	assert_null(find(symbols, 0, 0x7f0000001080));
 	pesa_symbols_free(symbols);
 	dso.pid = 4243;
 	symbols = open_dso(&dso, root);
-	assert_null(pesa_symbols_find(symbols, 0, 0x7f0000001010));
-	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "perf-4243.map"));
+	assert_null(find(symbols, 0, 0x7f0000001010));
+	assert_non_null(strstr(problem_of(symbols, 0), "perf-4243.map"));
 	pesa_symbols_free(symbols);
 	free(root);
 }
@@ -618,31 +621,30 @@ static void kernel_functions_are_named_if_it_is_the_kernel_that_was_recorded(voi
 		    "ffffffff80001040 d data\\nffffffff90000000 W in_module\\t[module]\\n' "
 		    "> root/proc/kallsyms"));
 	symbols = open_dso(&dso, root);
-	assert_string_equal(pesa_symbols_find(symbols, 0, 0xffffffff80000ffe)->name,
-			    "_start_kernel");
-	assert_string_equal(pesa_symbols_find(symbols, 0, 0xffffffff80001000)->name, "local_one");
-	assert_string_equal(pesa_symbols_find(symbols, 0, 0xffffffff90000000)->name, "in_module");
-	assert_null(pesa_symbols_find(symbols, 0, 0x1000));
-	assert_null(pesa_symbols_problem(symbols, 0));
+	assert_string_equal(find(symbols, 0, 0xffffffff80000ffe)->name, "_start_kernel");
+	assert_string_equal(find(symbols, 0, 0xffffffff80001000)->name, "local_one");
+	assert_string_equal(find(symbols, 0, 0xffffffff90000000)->name, "in_module");
+	assert_null(find(symbols, 0, 0x1000));
+	assert_null(problem_of(symbols, 0));
 	pesa_symbols_free(symbols);
 	/* Hidden addresses name nothing, */
 	assert_true(run("sed -i 's/^f[0-9a-f]*/0000000000000000/' root/proc/kallsyms"));
 	symbols = open_dso(&dso, root);
-	assert_null(pesa_symbols_find(symbols, 0, 0xffffffff80000ffe));
-	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "kptr_restrict"));
+	assert_null(find(symbols, 0, 0xffffffff80000ffe));
+	assert_non_null(strstr(problem_of(symbols, 0), "kptr_restrict"));
 	pesa_symbols_free(symbols);
 	/* nor does another kernel. */
 	dso.build_id[0] = 0;
 	symbols = open_dso(&dso, root);
-	assert_null(pesa_symbols_find(symbols, 0, 0xffffffff80000ffe));
-	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "not the one that was recorded"));
+	assert_null(find(symbols, 0, 0xffffffff80000ffe));
+	assert_non_null(strstr(problem_of(symbols, 0), "not the one that was recorded"));
 	pesa_symbols_free(symbols);
 	free(root);
 }
 
 static void labels_count_only_outside_functions(void **state)
 {
-	struct pesa_symbol_table *table = pesa_symbol_table_create();
+	struct pesa_symbol_table *table = pesa_symbol_table_create("program");
 	static const struct pesa_symbol_candidate symbols[] = {
 		{.name = "function", .start = 0x100, .size = 0x40, .binding = PESA_SYMBOL_GLOBAL},
 		{.name = "inside", .start = 0x110, .label = true, .limit = 0x200},
@@ -657,14 +659,36 @@ static void labels_count_only_outside_functions(void **state)
 		assert_null(pesa_symbol_table_add(table, &symbols[i]));
 	assert_null(pesa_symbol_table_finish(table));
 	assert_int_equal(pesa_symbol_table_count(table), 4);
-	assert_string_equal(pesa_symbol_table_find(table, 0x100)->name, "function");
-	assert_string_equal(pesa_symbol_table_find(table, 0x118)->name, "function");
-	assert_string_equal(pesa_symbol_table_find(table, 0x124)->name, "nested");
-	assert_string_equal(pesa_symbol_table_find(table, 0x128)->name, "function");
-	assert_null(pesa_symbol_table_find(table, 0x140));
-	assert_string_equal(pesa_symbol_table_find(table, 0x160)->name, "outside");
-	assert_string_equal(pesa_symbol_table_find(table, 0x1ff)->name, "sizeless");
-	assert_null(pesa_symbol_table_find(table, 0x200));
+	assert_string_equal(find_in(table, 0x100)->name, "function");
+	assert_string_equal(find_in(table, 0x118)->name, "function");
+	assert_string_equal(find_in(table, 0x124)->name, "nested");
+	assert_string_equal(find_in(table, 0x128)->name, "function");
+	assert_null(find_in(table, 0x140));
+	assert_string_equal(find_in(table, 0x160)->name, "outside");
+	assert_string_equal(find_in(table, 0x1ff)->name, "sizeless");
+	assert_null(find_in(table, 0x200));
+	pesa_symbol_table_free(table);
+}
+
+static void calls_into_a_symbol_without_a_size_do_not_end_it(void **state)
+{
+	struct pesa_symbol_table *table = pesa_symbol_table_create("program");
+	static const struct pesa_symbol_candidate symbols[] = {
+		{.name = "_start", .start = 0x100, .limit = 0x400, .label = true},
+		{.start = 0x120, .limit = 0x400}, /* called */
+		{.start = 0x140, .size = 0x20},	  /* of the unwinding table */
+		{.name = "next", .start = 0x200, .size = 0x40},
+		{.start = 0x280, .limit = 0x400},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+		assert_null(pesa_symbol_table_add(table, &symbols[i]));
+	assert_null(pesa_symbol_table_finish(table));
+	assert_string_equal(find_in(table, 0x130)->name, "_start");
+	assert_string_equal(find_in(table, 0x150)->name, "program+0x140");
+	assert_string_equal(find_in(table, 0x210)->name, "next");
+	assert_string_equal(find_in(table, 0x290)->name, "program+0x280");
 	pesa_symbol_table_free(table);
 }
 
@@ -688,6 +712,7 @@ int main(void)
 		cmocka_unit_test(map_of_a_process_is_read),
 		cmocka_unit_test(kernel_functions_are_named_if_it_is_the_kernel_that_was_recorded),
 		cmocka_unit_test(labels_count_only_outside_functions),
+		cmocka_unit_test(calls_into_a_symbol_without_a_size_do_not_end_it),
 	};
 
 	return cmocka_run_group_tests_name("symbols", tests, build, clean);

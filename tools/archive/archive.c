@@ -94,14 +94,17 @@ static void print_missing(const struct archive_contents *contents)
 	}
 }
 
-static bool print_json(const struct archive_contents *contents,
-		       const struct archive_options *wanted)
+static struct pesa_error *print_json(const struct archive_contents *contents,
+				     const struct archive_options *wanted)
 {
-	struct ui_json json = {.out = ui_json_open("archive", wanted->summary.json)};
+	struct pesa_error *error;
+	struct ui_json json;
+	FILE *out;
 
-	if (!json.out)
-		return false;
-	ui_json_begin(&json, json.out, "archive");
+	error = ui_json_open(wanted->summary.json, &out);
+	if (error)
+		return error;
+	ui_json_begin(&json, out, "archive");
 	ui_json_member(&json, "input", ui_json_string(wanted->input));
 	ui_json_member(&json, "output", ui_json_string(wanted->output));
 	ui_json_array_begin(&json, "files");
@@ -129,7 +132,7 @@ static bool print_json(const struct archive_contents *contents,
 	}
 	ui_json_array_end(&json);
 	ui_json_end(&json);
-	return ui_json_close("archive", json.out);
+	return ui_json_close(out);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -191,8 +194,10 @@ static int run(const struct archive_options *wanted)
 					 wanted->input, contents.damage);
 			status = 1;
 		}
-		if (wanted->summary.wants_json && !print_json(&contents, wanted))
-			status = 1;
+		if (wanted->summary.wants_json)
+			error = print_json(&contents, wanted);
+		if (error)
+			status = profile_fail("archive", error);
 		if (!wanted->summary.quiet)
 			safe_output_message("%zu files: %s", contents.count - contents.directories,
 					    wanted->output);

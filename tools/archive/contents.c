@@ -84,38 +84,45 @@ static struct archive_entry *add(struct archive_contents *contents, const char *
 		free(seen);
 		return NULL;
 	}
-	seen->entry = contents->count++;
+	seen->entry = contents->count;
 	strcpy(seen->name, name);
 	HASH_ADD_STR(contents->seen, name, seen);
+	if (!seen->hh.tbl) {
+		free(entry->name);
+		free(seen);
+		return NULL;
+	}
+	contents->count++;
 	return entry;
 }
 
-/* Add a file under this name, unless the name exists.  False: out of memory. */
-static bool add_file(struct archive_contents *contents, const char *name, const char *path)
+/* Add a file under this name, unless the name exists. */
+static struct pesa_error *add_file(struct archive_contents *contents, const char *name,
+				   const char *path)
 {
 	struct archive_entry *entry;
 
 	if (find(contents, name))
-		return true;
+		return NULL;
 	entry = add(contents, name);
 	if (!entry)
-		return false;
+		return pesa_error_no_memory();
 	entry->path = strdup(path);
 	entry->from = strdup(path);
-	return entry->path && entry->from;
+	return entry->path && entry->from ? NULL : pesa_error_no_memory();
 }
 
-static bool add_directory(struct archive_contents *contents, const char *name)
+static struct pesa_error *add_directory(struct archive_contents *contents, const char *name)
 {
 	if (find(contents, name))
-		return true;
+		return NULL;
 	contents->directories++;
-	return add(contents, name) != NULL;
+	return add(contents, name) ? NULL : pesa_error_no_memory();
 }
 
 /* Add a file of /proc or /sys, whose size is not known before reading; skip it if unreadable. */
-static bool add_system_file(struct archive_contents *contents, const char *root, const char *name,
-			    bool own)
+static struct pesa_error *add_system_file(struct archive_contents *contents, const char *root,
+					  const char *name, bool own)
 {
 	struct archive_entry *entry;
 	struct pesa_error *error;
@@ -123,52 +130,60 @@ static bool add_system_file(struct archive_contents *contents, const char *root,
 	size_t size;
 
 	if (find(contents, name))
-		return true;
+		return NULL;
 	if (asprintf(&path, "%s/%s", root ? root : "", name) < 0)
-		return false;
+		return pesa_error_no_memory();
 	error = pesa_read_foreign_file(root && access(path, R_OK) ? path + strlen(root) : path, own,
 				       &bytes, &size);
 	if (error) {
-		pesa_error_free(error);
 		free(path);
-		return true;
+		if (error->code == PESA_ERROR_NO_MEMORY)
+			return error;
+		pesa_error_free(error);
+		return NULL;
 	}
 	entry = add(contents, name);
 	if (!entry) {
 		free(bytes);
 		free(path);
-		return false;
+		return pesa_error_no_memory();
 	}
 	entry->bytes = bytes;
 	entry->size = size;
 	entry->from = path;
-	return true;
+	return NULL;
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
 /*
- * Convert an absolute path to a name below the root, without empty components and "."; NULL if it
- * leaves the root, is not absolute, or (with `plain`) has "..".  A reader resolves "..", so the
+ * Convert an absolute path to a name below the root, without empty components and ".".  *result: NULL
+ * if it leaves the root, is not absolute, or (with `plain`) has "..".  A reader resolves "..", so the
  * directory before it must exist: it is added.
  */
-static char *name_below(struct archive_contents *contents, const char *path, bool plain)
+static struct pesa_error *name_below(struct archive_contents *contents, const char *path,
+				     bool plain, char **result)
 {
-	char *name = malloc(strlen(path) + 1);
+	struct pesa_error *error = NULL;
 	size_t length = 0;
+	char *name;
 
-	if (!name || *path != '/') {
-		free(name);
+	*result = NULL;
+	if (*path != '/')
 		return NULL;
-	}
+	name = malloc(strlen(path) + 1);
+	if (!name)
+		return pesa_error_no_memory();
 	while (*(path += strspn(path, "/"))) {
 		size_t part = strcspn(path, "/");
 
 		if (part == 2 && !strncmp(path, "..", 2)) {
 			name[length] = '\0';
-			if (plain || !length || !add_directory(contents, name)) {
+			if (!plain && length)
+				error = add_directory(contents, name);
+			if (plain || !length || error) {
 				free(name);
-				return NULL;
+				return error;
 			}
 			while (length && name[length - 1] != '/')
 				length--;
@@ -183,23 +198,27 @@ static char *name_below(struct archive_contents *contents, const char *path, boo
 	}
 	name[length] = '\0';
 	if (length)
-		return name;
-	free(name);
+		*result = name;
+	else
+		free(name);
 	return NULL;
 }
 
-/* "BEFORE/.build-id/ab/cdef...BEHIND"; NULL: no build id, or out of memory. */
-static char *name_by_id(const char *before, const uint8_t *id, size_t size, const char *behind)
+/* "BEFORE/.build-id/ab/cdef...BEHIND"; *name: NULL if there is no build id. */
+static struct pesa_error *name_by_id(const char *before, const uint8_t *id, size_t size,
+				     const char *behind, char **name)
 {
-	char digits[2 * PESA_BUILD_ID_MAX + 1], *name;
+	char digits[2 * PESA_BUILD_ID_MAX + 1];
 
+	*name = NULL;
 	if (size < 2 || size > PESA_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < size; i++)
 		snprintf(digits + 2 * i, 3, "%02x", id[i]);
-	return asprintf(&name, "%s.build-id/%.2s/%s%s", before, digits, digits + 2, behind) < 0
-		       ? NULL
-		       : name;
+	if (asprintf(name, "%s.build-id/%.2s/%s%s", before, digits, digits + 2, behind) >= 0)
+		return NULL;
+	*name = NULL;
+	return pesa_error_no_memory();
 }
 
 /* ---- One event's binaries ------------------------------------------------------------------ */
@@ -213,7 +232,8 @@ struct collecting {
 	uint64_t weight; /* of the dso at hand */
 };
 
-static bool add_missing(struct collecting *collecting, const char *path, const char *problem)
+static struct pesa_error *add_missing(struct collecting *collecting, const char *path,
+				      const char *problem)
 {
 	struct archive_contents *contents = collecting->contents;
 	uint64_t all = pesa_profile_totals(collecting->profile)->weight;
@@ -225,204 +245,245 @@ static bool add_missing(struct collecting *collecting, const char *path, const c
 			continue;
 		if (contents->missing[i].share < share)
 			contents->missing[i].share = share;
-		return true;
+		return NULL;
 	}
 	grown = realloc(contents->missing, (contents->missing_count + 1) * sizeof(*grown));
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	contents->missing = grown;
-	grown[contents->missing_count] =
-		(struct archive_missing){strdup(path), strdup(problem), share};
-	contents->missing_count++;
-	return grown[contents->missing_count - 1].path &&
-	       grown[contents->missing_count - 1].problem;
+	grown += contents->missing_count++;
+	*grown = (struct archive_missing){strdup(path), strdup(problem), share};
+	return grown->path && grown->problem ? NULL : pesa_error_no_memory();
 }
 
 /* Add the ELF file itself. */
-static bool add_binary(struct collecting *collecting, const struct pesa_dso *dso)
+static struct pesa_error *add_binary(struct collecting *collecting, const struct pesa_dso *dso)
 {
 	struct archive_contents *contents = collecting->contents;
-	char *by_id = name_by_id("", dso->build_id, dso->build_id_size,
-				 dso->kind == PESA_DSO_VDSO ? "/vdso" : "/elf");
-	char *name = dso->kind == PESA_DSO_FILE ? name_below(contents, dso->path, true) : NULL;
-	const struct archive_entry *taken = name ? find(contents, name) : NULL;
-	bool added;
+	const struct archive_entry *taken;
+	char *by_id = NULL, *name = NULL;
+	struct pesa_error *error;
 
-	if (name && (!taken || (taken->path && !strcmp(taken->path, dso->file))))
-		added = add_file(contents, name, dso->file);
+	error = name_by_id("", dso->build_id, dso->build_id_size,
+			   dso->kind == PESA_DSO_VDSO ? "/vdso" : "/elf", &by_id);
+	if (!error && dso->kind == PESA_DSO_FILE)
+		error = name_below(contents, dso->path, true, &name);
+	taken = name ? find(contents, name) : NULL;
+	if (error)
+		; /* passed on below */
+	else if (name && (!taken || (taken->path && !strcmp(taken->path, dso->file))))
+		error = add_file(contents, name, dso->file);
 	else if (by_id)
-		added = add_file(contents, by_id, dso->file);
+		error = add_file(contents, by_id, dso->file);
 	else
-		added = add_missing(
+		error = add_missing(
 			collecting, dso->path,
 			"its path is not plain or that of another file, and it has no build id");
 	free(by_id);
 	free(name);
-	return added;
+	return error;
 }
 
 /* Add a debug file without a build id, which is found by its name next to the binary. */
-static bool add_beside(struct collecting *collecting, const struct pesa_dso *dso, const char *debug)
+static struct pesa_error *add_beside(struct collecting *collecting, const struct pesa_dso *dso,
+				     const char *debug)
 {
-	char *name = name_below(collecting->contents, dso->path, true), *beside = NULL;
-	const char *slash = name ? strrchr(name, '/') : NULL, *last = strrchr(debug, '/');
-	bool added = true;
+	const char *slash, *last = strrchr(debug, '/');
+	struct pesa_error *error;
+	char *name, *beside;
 
-	if (name && asprintf(&beside, "%.*s.debug/%s", slash ? (int)(slash + 1 - name) : 0, name,
-			     last ? last + 1 : debug) < 0) {
-		beside = NULL;
-		added = false;
+	error = name_below(collecting->contents, dso->path, true, &name);
+	if (error || !name)
+		return error;
+	slash = strrchr(name, '/');
+	if (asprintf(&beside, "%.*s.debug/%s", slash ? (int)(slash + 1 - name) : 0, name,
+		     last ? last + 1 : debug) < 0) {
+		free(name);
+		return pesa_error_no_memory();
 	}
-	if (beside)
-		added = add_file(collecting->contents, beside, debug);
+	error = add_file(collecting->contents, beside, debug);
 	free(beside);
 	free(name);
-	return added;
+	return error;
 }
 
-static bool add_debug(struct collecting *collecting, const struct pesa_dso *dso, uint32_t index)
+static struct pesa_error *add_debug(struct collecting *collecting, const struct pesa_dso *dso,
+				    uint32_t index)
 {
-	struct pesa_symbol_paths paths = pesa_symbols_paths(collecting->symbols, index);
 	bool absent = dso->status == PESA_DSO_MISSING || dso->status == PESA_DSO_CHANGED;
-	/* If the binary is gone, its debug file may still exist and has the symbols. */
-	const char *debug = absent ? paths.main : paths.debug;
-	char *by_id = name_by_id("usr/lib/debug/", dso->build_id, dso->build_id_size, ".debug");
-	char *alternate =
-		name_by_id("usr/lib/debug/", paths.alternate_id, paths.alternate_id_size, ".debug");
-	bool added = true;
+	char *by_id = NULL, *alternate = NULL;
+	struct pesa_symbol_paths paths;
+	struct pesa_error *error;
+	const char *debug;
 
-	if (debug && by_id)
-		added = add_file(collecting->contents, by_id, debug);
-	else if (debug)
-		added = add_beside(collecting, dso, debug);
-	if (added && alternate && paths.alternate && !access(paths.alternate, R_OK))
-		added = add_file(collecting->contents, alternate, paths.alternate);
+	error = pesa_symbols_paths(collecting->symbols, index, &paths);
+	if (error)
+		return error;
+	/* If the binary is gone, its debug file may still exist and has the symbols. */
+	debug = absent ? paths.main : paths.debug;
+	error = name_by_id("usr/lib/debug/", dso->build_id, dso->build_id_size, ".debug", &by_id);
+	if (!error)
+		error = name_by_id("usr/lib/debug/", paths.alternate_id, paths.alternate_id_size,
+				   ".debug", &alternate);
+	if (!error && debug)
+		error = by_id ? add_file(collecting->contents, by_id, debug)
+			      : add_beside(collecting, dso, debug);
+	if (!error && alternate && paths.alternate && !access(paths.alternate, R_OK))
+		error = add_file(collecting->contents, alternate, paths.alternate);
 	free(by_id);
 	free(alternate);
 	free(paths.main);
 	free(paths.debug);
 	free(paths.alternate);
-	return added;
+	return error;
+}
+
+/* What is wrong with a dso after its symbols were looked for. */
+static struct pesa_error *find_problem(struct collecting *collecting, uint32_t index,
+				       uint64_t address, const char **problem)
+{
+	const struct pesa_symbol *symbol;
+	struct pesa_error *error;
+
+	error = pesa_symbols_find(collecting->symbols, index, address, &symbol);
+	return error ? error : pesa_symbols_problem(collecting->symbols, index, problem);
 }
 
 /* Add the kernel's symbols, if the running kernel is the recorded one. */
-static bool add_kernel(struct collecting *collecting, const struct pesa_dso *dso, uint32_t index,
-		       uint64_t address)
+static struct pesa_error *add_kernel(struct collecting *collecting, const struct pesa_dso *dso,
+				     uint32_t index, uint64_t address)
 {
 	const char *problem;
+	struct pesa_error *error = find_problem(collecting, index, address, &problem);
 
-	pesa_symbols_find(collecting->symbols, index, address);
-	problem = pesa_symbols_problem(collecting->symbols, index);
-	if (problem)
+	if (!error && problem)
 		return add_missing(collecting, dso->path, problem);
-	return add_system_file(collecting->contents, collecting->root, "sys/kernel/notes", false) &&
-	       add_system_file(collecting->contents, collecting->root, "proc/kallsyms", false);
+	if (!error)
+		error = add_system_file(collecting->contents, collecting->root, "sys/kernel/notes",
+					false);
+	if (!error)
+		error = add_system_file(collecting->contents, collecting->root, "proc/kallsyms",
+					false);
+	return error;
 }
 
-static bool add_map(struct collecting *collecting, const struct pesa_dso *dso, uint32_t index,
-		    uint64_t address)
+static struct pesa_error *add_map(struct collecting *collecting, const struct pesa_dso *dso,
+				  uint32_t index, uint64_t address)
 {
-	const char *first;
+	const char *first, *problem;
+	struct pesa_error *error;
 	size_t refused;
 	char name[64];
 
 	if (!dso->pid)
-		return true;
+		return NULL;
 	refused = pesa_symbols_refused(collecting->symbols, &first);
-	pesa_symbols_find(collecting->symbols, index, address);
+	error = find_problem(collecting, index, address, &problem);
+	if (error)
+		return error;
 	if (pesa_symbols_refused(collecting->symbols, &first) > refused)
-		return add_missing(collecting, dso->path,
-				   pesa_symbols_problem(collecting->symbols, index));
+		return add_missing(collecting, dso->path, problem);
 	snprintf(name, sizeof(name), "tmp/perf-%u.map", dso->pid);
 	return add_system_file(collecting->contents, collecting->root, name, true);
 }
 
-static bool add_dso(struct collecting *collecting, uint32_t index, uint64_t address)
+static struct pesa_error *add_dso(struct collecting *collecting, uint32_t index, uint64_t address)
 {
 	const struct pesa_dso *dso = pesa_profile_dso(collecting->profile, index);
+	struct pesa_error *error = NULL;
 
 	switch (dso->kind) {
 	case PESA_DSO_FILE:
 	case PESA_DSO_VDSO:
-		if (dso->file && !add_binary(collecting, dso))
-			return false;
-		if (!dso->file && dso->kind == PESA_DSO_FILE &&
-		    !add_missing(collecting, dso->path, dso->problem ? dso->problem : "not found"))
-			return false;
-		return add_debug(collecting, dso, index);
+		if (dso->file)
+			error = add_binary(collecting, dso);
+		else if (dso->kind == PESA_DSO_FILE)
+			error = add_missing(collecting, dso->path,
+					    dso->problem ? dso->problem : "not found");
+		return error ? error : add_debug(collecting, dso, index);
 	case PESA_DSO_KERNEL:
 		return add_kernel(collecting, dso, index, address);
 	case PESA_DSO_JIT:
 		return add_map(collecting, dso, index, address);
 	default:
-		return true;
+		return NULL;
 	}
 }
 
 /* Add the jitdump files of all processes. */
-static bool add_dumps(struct collecting *collecting)
+static struct pesa_error *add_dumps(struct collecting *collecting)
 {
 	const struct pesa_spaces *spaces = pesa_profile_spaces(collecting->profile);
+	struct pesa_error *error = NULL;
 
 	collecting->weight = 0;
-	for (size_t i = 0; i < pesa_spaces_dump_count(spaces); i++) {
+	for (size_t i = 0; i < pesa_spaces_dump_count(spaces) && !error; i++) {
 		struct pesa_spaces_dump dump = pesa_spaces_dump(spaces, i);
-		char *name = name_below(collecting->contents, dump.path, true);
-		bool added;
+		char *name;
 
+		error = name_below(collecting->contents, dump.path, true, &name);
+		if (error)
+			return error;
 		if (dump.refused || !name)
-			added = add_missing(collecting, dump.path,
+			error = add_missing(collecting, dump.path,
 					    dump.refused ? dump.problem : "its path is not plain");
 		else
-			added = add_system_file(collecting->contents, collecting->root, name, true);
+			error = add_system_file(collecting->contents, collecting->root, name, true);
 		free(name);
-		if (!added)
-			return false;
 	}
-	return true;
+	return error;
 }
 
 /* ---- Sources ------------------------------------------------------------------------------- */
 
-static bool add_source(struct collecting *collecting, const struct pesa_source *source)
+static struct pesa_error *add_source(struct collecting *collecting,
+				     const struct pesa_source *source)
 {
 	const char *root = collecting->root;
-	char *below = NULL, *name;
+	struct pesa_error *error = NULL;
+	char *below = NULL, *name = NULL;
 	const char *path;
-	bool added = true;
 
 	if (!source->file || *source->file != '/')
-		return true;
+		return NULL;
 	if (root && asprintf(&below, "%s%s", root, source->file) < 0)
-		return false;
+		return pesa_error_no_memory();
 	path = below && !access(below, R_OK) ? below : source->file;
-	name = access(path, R_OK) ? NULL : name_below(collecting->contents, source->file, false);
-	if (name)
-		added = add_file(collecting->contents, name, path);
+	if (!access(path, R_OK))
+		error = name_below(collecting->contents, source->file, false, &name);
+	if (!error && name)
+		error = add_file(collecting->contents, name, path);
 	free(name);
 	free(below);
-	return added;
+	return error;
 }
 
-static bool add_sources(struct collecting *collecting, const struct pesa_instruction *instruction)
+static struct pesa_error *add_sources(struct collecting *collecting,
+				      const struct pesa_instruction *instruction)
 {
 	struct pesa_inline_frame frames[INLINED_MAX];
-	struct pesa_source source =
-		pesa_symbols_source(collecting->symbols, instruction->dso, instruction->address);
-	size_t count = pesa_symbols_inlines(collecting->symbols, instruction->dso,
-					    instruction->address, frames, INLINED_MAX);
-	bool added = add_source(collecting, &source);
+	struct pesa_source source;
+	struct pesa_error *error;
+	size_t count;
 
-	for (size_t i = 0; added && i < count; i++)
-		added = add_source(collecting, &frames[i].source);
-	return added;
+	error = pesa_symbols_source(collecting->symbols, instruction->dso, instruction->address,
+				    &source);
+	if (!error)
+		error = pesa_symbols_inlines(collecting->symbols, instruction->dso,
+					     instruction->address, frames, INLINED_MAX, &count);
+	if (!error)
+		error = add_source(collecting, &source);
+	for (size_t i = 0; !error && i < count; i++)
+		error = add_source(collecting, &frames[i].source);
+	return error;
 }
 
 /* ---- The recording ------------------------------------------------------------------------- */
 
-static bool collect_event(struct collecting *collecting)
+static struct pesa_error *collect_event(struct collecting *collecting)
 {
 	size_t count = pesa_profile_instruction_count(collecting->profile), at = 0;
+	struct pesa_error *error = NULL;
 
 	for (uint32_t dso = 0; dso < pesa_profile_dso_count(collecting->profile); dso++) {
 		uint64_t address = 0;
@@ -438,11 +499,14 @@ static bool collect_event(struct collecting *collecting)
 			collecting->weight += instruction->weight;
 			if (at == first)
 				address = instruction->address;
-			if (collecting->sources && !add_sources(collecting, instruction))
-				return false;
+			if (collecting->sources)
+				error = add_sources(collecting, instruction);
+			if (error)
+				return error;
 		}
-		if (!add_dso(collecting, dso, address))
-			return false;
+		error = add_dso(collecting, dso, address);
+		if (error)
+			return error;
 	}
 	return add_dumps(collecting);
 }
@@ -462,11 +526,15 @@ static struct pesa_error *load_event(struct archive_contents *contents, const ch
 	if (error)
 		return error;
 	losses = pesa_profile_losses(collecting.profile);
-	if (!contents->damage && losses->damage)
+	if (!contents->damage && losses->damage) {
 		contents->damage = strdup(losses->damage);
-	error = pesa_symbols_create(collecting.profile, root, &collecting.symbols);
-	if (!error && !collect_event(&collecting))
-		error = pesa_error_no_memory();
+		if (!contents->damage)
+			error = pesa_error_no_memory();
+	}
+	if (!error)
+		error = pesa_symbols_create(collecting.profile, root, &collecting.symbols);
+	if (!error)
+		error = collect_event(&collecting);
 	pesa_symbols_free(collecting.symbols);
 	pesa_profile_free(collecting.profile);
 	return error;
@@ -496,26 +564,33 @@ static struct pesa_error *load_events(struct archive_contents *contents, const c
 static struct pesa_error *add_recording(struct archive_contents *contents, const char *path)
 {
 	DIR *directory = opendir(path);
+	struct pesa_error *error = NULL;
 	struct dirent *entry;
-	bool memory = true;
 
 	if (!directory && errno != ENOTDIR)
 		return pesa_error_system(errno, "cannot open %s", path);
 	if (!directory)
-		return add_file(contents, ARCHIVE_RECORDING, path) ? NULL : pesa_error_no_memory();
-	while (memory && (entry = readdir(directory))) {
+		return add_file(contents, ARCHIVE_RECORDING, path);
+	while (!error && (entry = readdir(directory))) {
 		char *name = NULL, *file = NULL;
 
 		if (strncmp(entry->d_name, "data", 4))
 			continue;
-		memory = asprintf(&name, "%s/%s", ARCHIVE_RECORDING, entry->d_name) >= 0 &&
-			 asprintf(&file, "%s/%s", path, entry->d_name) >= 0 &&
-			 add_file(contents, name, file);
+		if (asprintf(&name, "%s/%s", ARCHIVE_RECORDING, entry->d_name) < 0) {
+			error = pesa_error_no_memory();
+			break;
+		}
+		if (asprintf(&file, "%s/%s", path, entry->d_name) < 0) {
+			file = NULL;
+			error = pesa_error_no_memory();
+		}
+		if (!error)
+			error = add_file(contents, name, file);
 		free(name);
 		free(file);
 	}
 	closedir(directory);
-	return memory ? NULL : pesa_error_no_memory();
+	return error;
 }
 
 static int compare_entries(const void *left, const void *right)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "pesa/error.h"

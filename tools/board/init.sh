@@ -1,19 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The first process of the board: mounts what there is, runs the command, notes its status, and
-# switches off.  tools/board/run puts this file beside the command into /board, and says there in
-# `parameters` which driver there is, and in two tables what to mount.
+# The first process of the board: mounts file systems, runs the command, saves its exit status, and
+# switches the board off.  tools/board/run puts into /board: this file, the command, `parameters` (the
+# driver), and two tables of file systems to mount, `mounts` and `shares`.
 #
-# A process costs some 50 ms of the emulator, which translates its libraries anew at each address: so
-# the shell does what it can, and until the command begins addresses are not random.
+# A new process costs some 50 ms in the emulator, which translates the libraries again for each load
+# address.  So this script uses the shell's builtins where possible, and address space randomisation
+# is off until the command starts.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb
 
 if [ "$0" = /board/init ]; then
-    mount -a -T /board/mounts # a kernel has not all of them
+    mount -a -T /board/mounts # some fail: a kernel variant does not have all of them
     read -r name < /etc/hostname
     echo "$name" > /proc/sys/kernel/hostname
-    # A command may unmount /board for a while, when no file of it is open: 9p does not outlive suspend.
+    # Run from a copy, so that no file of /board is open and a command can unmount it: 9p does not survive suspend.
     cp "$0" /run/init
     exec sh /run/init
 fi
@@ -28,7 +29,7 @@ finish() { # STATUS
 . /board/parameters # driver
 mount -a -T /board/shares || finish 125
 
-# The ports that lead to the standard output and error of tools/board/run.
+# The virtio ports that are connected to standard output and standard error of tools/board/run.
 output='' error=''
 for file in /sys/class/virtio-ports/*/name; do
     read -r name < "$file"

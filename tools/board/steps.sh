@@ -1,39 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the steps of the board have in common: each makes one directory in the cache, once.
+# Functions shared by the build steps of the board.  Each step makes one directory in the cache.
 #
-# A step's directory is called NAME-KEY, where KEY is a hash of all that it is made of (files, versions
-# of packages, commands), so that a changed input makes another directory and an unchanged one is
-# found again.  It is built under another name and renamed when it is whole: what an interrupt leaves
-# behind is never taken for a result.  A lock keeps two builders of the same step apart.
+# The name of the directory is NAME-KEY.  KEY is a hash of all inputs of the step (files, versions of
+# packages, commands): if an input changes, another directory is made; otherwise the existing one is
+# used.  A directory is built under a temporary name and renamed when it is complete, so that an
+# interrupted build is never used.  A lock ensures that only one process builds a step.
 #
-# To be sourced with `name` set to the script's name and `top` to the repository.
+# Source this file with `name` set to the script's name and `top` to the repository.  A script that is no
+# step of the board also sets `tool` to its path, and `packages` to the set of tools/dependencies.
 
 set -eu
 export LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
+: "${tool:=tools/board/$name}" "${packages:=board}"
 
 cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pesa/board
 jobs=${JOBS:-$(nproc 2>/dev/null || echo 1)}
-unused_days=14 # results that nobody asked for in so many days are removed
+unused_days=14 # directories that were not used for this many days are removed
 
 fail() { # MESSAGE
-    echo "tools/board/$name: $1" >&2
+    echo "$tool: $1" >&2
     exit 1
 }
 
 need_commands() { # COMMAND...
     for command in "$@"; do
         command -v "$command" >/dev/null 2>&1 ||
-            fail "there is no '$command': run 'tools/dependencies board'"
+            fail "the command '$command' is missing: run 'tools/dependencies $packages'"
     done
 }
 
-key_of() { # reads the inputs; prints 16 digits
+key_of() { # hash standard input; print 16 hexadecimal digits
     sha256sum | cut -c1-16
 }
 
-# The contents of files, each with its name relative to the repository.
+# Print the contents of files, each after its name relative to the repository.
 inputs() { # FILE...
     for file in "$@"; do
         printf '== %s\n' "${file#"$top"/}"
@@ -47,23 +49,23 @@ remove_unused() { # STEP
     done
 }
 
-# Calls FUNCTION DIRECTORY in a subshell, which fills the directory, unless that was done before;
-# sets `made` to the directory.  What the function prints goes to a log, shown when it fails.
+# Unless the step's directory exists, call FUNCTION DIRECTORY in a subshell to fill it.  Sets `made` to
+# the directory.  The function's output goes to a log, whose end is printed if the function fails.
 make_once() { # STEP KEY FUNCTION
     made=$cache/$1-$2
     if [ ! -e "$made/.used" ]; then
         mkdir -p "$cache"
         exec 9> "$made.lock"
         if ! flock -n 9; then
-            echo "tools/board/$name: another process makes $1, waiting for it" >&2
+            echo "$tool: another process is making $1, waiting for it" >&2
             flock 9
         fi
         if [ ! -e "$made/.used" ]; then
-            echo "tools/board/$name: making $1 (log: $made.log)" >&2
+            echo "$tool: making $1 (log: $made.log)" >&2
             started=$(date +%s)
             rm -rf "$made" "$made.new"
             mkdir "$made.new"
-            # Not under `if`, which would switch `set -e` off in the function.
+            # Do not use `if`: it would disable `set -e` in the function.
             set +e
             (set -e; "$3" "$made.new") > "$made.log" 2>&1 9>&-
             status=$?
@@ -75,7 +77,7 @@ make_once() { # STEP KEY FUNCTION
             fi
             : > "$made.new/.used"
             mv -T "$made.new" "$made"
-            echo "tools/board/$name: made $1 in $(($(date +%s) - started)) s" >&2
+            echo "$tool: made $1 in $(($(date +%s) - started)) s" >&2
             remove_unused "$1"
         fi
         rm -f "$made.lock"
@@ -84,8 +86,8 @@ make_once() { # STEP KEY FUNCTION
     touch "$made/.used"
 }
 
-# What `apt-cache policy` says, which takes seconds where apt keeps no cache of its lists: remembered for as
-# long as nothing that it depends on has changed.
+# Print the output of `apt-cache policy`.  It takes seconds if apt has no cache of its lists, so it is
+# saved until one of the files that it depends on changes.
 policy() { # PACKAGE
     policy=$cache/policy-$1
     for file in /var/lib/apt/lists /var/lib/dpkg/status /etc/apt /etc/apt/sources.list /etc/apt/sources.list.d \
@@ -100,7 +102,7 @@ policy() { # PACKAGE
     cat "$policy"
 }
 
-# The version of a package that apt would install.
+# Print the version of a package that apt would install.
 candidate() { # PACKAGE
     version=$(policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p')
     [ -n "$version" ] || fail "apt offers no package '$1': run 'apt-get update'"

@@ -17,7 +17,7 @@ static struct pesa_error *add_edit(struct compare_edits *edits, const struct com
 	return NULL;
 }
 
-/* Whether an opcode stands in "NAME.latency=4 NAME.latency=4 ...". */
+/* Whether an opcode is named in "NAME.latency=4 NAME.latency=4 ...". */
 static bool is_named(const char *change, const char *name)
 {
 	size_t length = strlen(name);
@@ -54,8 +54,8 @@ static struct pesa_error *add_opcodes(const struct comparison *comparison,
 	return error;
 }
 
-/* Add a change for each SchedWrite of a line `class`: of which an opcode has moved, or, if none has,
- * was executed.  *any: there was one. */
+/* Add a change for each SchedWrite of a line `class` with an opcode that moved; if there is none,
+ * for each with an opcode that was executed. *any: a change was added. */
 static struct pesa_error *add_writes(const struct comparison *comparison,
 				     struct compare_edits *edits, struct compare_edit edit,
 				     bool moved, bool *any)

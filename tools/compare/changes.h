@@ -4,8 +4,8 @@
  * a class, of a resource, or of single opcodes.
  *
  * A finding for all instructions with equal numbers becomes a change of each SchedWrite of which an
- * opcode has moved: the others are not accused.  A finding whose executions differ is no change: it
- * proposes no number.
+ * opcode has moved: there is no evidence against the others.  A finding whose executions differ is
+ * no change: it proposes no number.
  */
 #ifndef TOOLS_COMPARE_CHANGES_H
 #define TOOLS_COMPARE_CHANGES_H
@@ -18,7 +18,7 @@ struct compare_edit {
 	/* SchedWrite; NULL: of a resource, of a class whose model has no names, or of SchedReads. */
 	const char *write;
 	const char *from; /* FILE:LINE,... of the definition; NULL: not known */
-	/* Only these opcodes of the SchedWrite, by LLVM's names; none: all of them. */
+	/* Only these opcodes of the SchedWrite, by LLVM's names; none listed: all of them. */
 	const struct pesa_compare_opcode **opcode;
 	size_t opcodes;
 };

@@ -7,10 +7,7 @@
 #include "tools/commands.h"
 #include "tools/compare/llvm.h"
 #include "tools/ui/listing.h"
-#include "tools/mca/target.h"
 #include "tools/ui/pager.h"
-#include "tools/ui/progress.h"
-#include "tools/record/virtual_core.h"
 
 enum {
 	KEY_MODEL = PROFILE_KEY_FIRST_FREE,
@@ -116,123 +113,7 @@ static const struct argp argp = {
 	       "The manual page pesa-compare(1) explains every column.",
 };
 
-/* ---- The model ----------------------------------------------------------------------------- */
-
-static bool is_built_in(const char *cpu)
-{
-	const char *name;
-
-	for (unsigned int i = 0; (name = pesa_mca_builtin_processor(i)); i++)
-		if (!strcmp(name, cpu))
-			return true;
-	return false;
-}
-
-static struct pesa_error *choose_model(struct comparison *comparison)
-{
-	const struct compare_options *wanted = comparison->wanted;
-	const struct pesa_capabilities *capabilities =
-		pesa_profile_capabilities(comparison->input.profile);
-	size_t length;
-
-	comparison->cpu = wanted->cpu;
-	/* A recording names a built-in model or none: no file is opened because it says so. */
-	if (!comparison->cpu && *capabilities->model && is_built_in(capabilities->model))
-		comparison->cpu = capabilities->model;
-	if (wanted->model) {
-		struct pesa_error *error = pesa_mca_model_load(wanted->model, &comparison->model);
-
-		comparison->model_path = strdup(wanted->model);
-		if (!error && !comparison->model_path)
-			error = pesa_error_no_memory();
-		if (error)
-			return error;
-		comparison->processor =
-			comparison->cpu
-				? pesa_mca_model_processor(comparison->model, comparison->cpu)
-				: NULL;
-		if (!comparison->processor && wanted->cpu)
-			return pesa_error_create(PESA_ERROR_ARGUMENT, "%s has no processor %s",
-						 wanted->model, wanted->cpu);
-		if (!comparison->processor)
-			comparison->processor = pesa_mca_model_processor(comparison->model, NULL);
-		comparison->cpu = wanted->model;
-		return NULL;
-	}
-	if (!comparison->cpu)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "%s does not name a processor model that is built in%s%s; "
-					 "choose one with -mcpu=NAME or --model FILE",
-					 wanted->input.path, *capabilities->model ? ", but " : "",
-					 capabilities->model);
-	length = pesa_mca_model_path_length(comparison->cpu);
-	if (length) {
-		comparison->model_path = strndup(comparison->cpu, length);
-		if (!comparison->model_path)
-			return pesa_error_no_memory();
-	}
-	return pesa_mca_model_open(comparison->cpu, &comparison->model, &comparison->processor);
-}
-
-/* What the recording's core description says beyond the model. */
-static void describe_core(struct comparison *comparison)
-{
-	const struct pesa_capabilities *capabilities =
-		pesa_profile_capabilities(comparison->input.profile);
-	struct pesa_core core;
-	struct pesa_error *error;
-
-	comparison->core.retire_width = capabilities->retire_width;
-	if (!*capabilities->core)
-		return;
-	error = virtual_core_load(capabilities->core, &core);
-	if (error) {
-		pesa_error_free(error);
-		return;
-	}
-	comparison->core_known = true;
-	comparison->core = (struct pesa_compare_core){
-		.dispatch_width = core.dispatch_width,
-		.retire_width = core.retire_width,
-		.reorder_buffer = core.rob_entries,
-		.load_queue = core.load_queue,
-		.store_queue = core.store_queue,
-		.forward_latency = core.forward_latency,
-		/* A store leaves after it has retired, the load follows. */
-		.drain_latency = 1 + 2 * core.dcache.latency,
-		.fetch_width = core.fetch_width,
-		.taken_branches = 1,
-		.fetch_buffer = core.fetch_buffer,
-		.fetch_bytes = core.fetch_bytes,
-		.mispredict_penalty = core.redirect + core.fetch_depth,
-		/* It enters the core a cycle before it can issue, and retires a cycle after it is
-		 * complete, where the engine does both in one.  Elsewhere these cycles overlap with
-		 * those of the instruction before. */
-		.redirect_stall = 2,
-	};
-}
-
-/* A model of the other register width says nothing of this code. */
-static struct pesa_error *check_width(const struct comparison *comparison)
-{
-	const char *isa = comparison->processor->isa;
-	unsigned int xlen = pesa_profile_capabilities(comparison->input.profile)->xlen;
-
-	for (unsigned int i = 0; i < pesa_profile_dso_count(comparison->input.profile); i++) {
-		const char *code = pesa_profile_isa(comparison->input.profile, i);
-
-		if (code)
-			xlen = strncmp(code, "rv32", 4) ? 64 : 32;
-	}
-	if (!isa || strncmp(isa, xlen == 32 ? "rv64" : "rv32", 4))
-		return NULL;
-	return pesa_error_create(
-		PESA_ERROR_ARGUMENT,
-		"%s: the model is for %.4s, the code of %s is for rv%u; choose another one with -mcpu=NAME",
-		comparison->processor->name, isa, comparison->wanted->input.path, xlen);
-}
-
-/* What to say where nothing is shown. */
+/* The message if nothing is shown. */
 static void note_nothing(const struct comparison *comparison)
 {
 	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
@@ -249,11 +130,32 @@ static void note_nothing(const struct comparison *comparison)
 			comparison->wanted->input.path, 100 * comparison->wanted->min_share);
 }
 
-/* Of a function that is wanted; says so if there is none. */
-static bool has_wanted(const struct comparison *comparison)
+/* Find out what --symbol means among the functions of the regions. */
+static struct pesa_error *search(struct comparison *comparison)
 {
 	const struct pesa_compare *compare = comparison->compare;
+	struct pesa_error *error;
 
+	if (!comparison->wanted->symbol)
+		return NULL;
+	error = name_search_begin(&comparison->search, comparison->wanted->symbol);
+	for (size_t i = 0; i < pesa_compare_region_count(compare) && !error; i++) {
+		const char *name = pesa_compare_region(compare, i)->symbol;
+
+		if (name)
+			error = name_search_consider(&comparison->search, name, NULL);
+	}
+	return error;
+}
+
+/* Whether there is a region of the function that --symbol names; a message if not. */
+static bool has_wanted(struct comparison *comparison)
+{
+	const struct pesa_compare *compare = comparison->compare;
+	struct pesa_error *error = search(comparison);
+
+	if (error)
+		return !profile_fail("compare", error);
 	for (size_t i = 0; i < pesa_compare_region_count(compare); i++)
 		if (compare_wants(comparison, pesa_compare_region(compare, i)))
 			return true;
@@ -268,30 +170,6 @@ static bool has_wanted(const struct comparison *comparison)
 	return false;
 }
 
-static bool make(struct comparison *comparison)
-{
-	struct pesa_compare_options chosen;
-	struct ui_progress progress;
-	struct pesa_error *error = choose_model(comparison);
-
-	pesa_compare_options_default(&chosen);
-	if (!error)
-		error = check_width(comparison);
-	if (!error) {
-		describe_core(comparison);
-		chosen.processor = comparison->processor->name;
-		chosen.core = comparison->core;
-		chosen.min_share = comparison->wanted->min_share;
-		chosen.progress = ui_progress_update;
-		chosen.progress_context = &progress;
-		ui_progress_start(&progress, "predicting");
-		error = pesa_compare_create(comparison->input.profile, comparison->input.symbols,
-					    comparison->model, &chosen, &comparison->compare);
-		ui_progress_finish(&progress);
-	}
-	return !error || !profile_fail("compare", error);
-}
-
 static bool write_files(const struct comparison *comparison)
 {
 	struct pesa_error *error = NULL;
@@ -303,7 +181,7 @@ static bool write_files(const struct comparison *comparison)
 	return !error || !profile_fail("compare", error);
 }
 
-/* Write the findings for LLVM; false: said why not. */
+/* Write the findings for LLVM; false: failed, after a message. */
 static bool write_format(const struct comparison *comparison)
 {
 	size_t count = 0, left = 0;
@@ -325,14 +203,16 @@ static bool write_format(const struct comparison *comparison)
 static int compare(struct comparison *comparison)
 {
 	struct ui_terminal terminal = ui_terminal_open(comparison->wanted->input.colour);
+	struct pesa_error *error;
 
 	if (!profile_has_cycles(&comparison->input))
 		return 1;
 	comparison->isas = listing_isas_create(&comparison->input);
 	if (!comparison->isas)
 		return profile_fail("compare", pesa_error_no_memory());
-	if (!make(comparison))
-		return 1;
+	error = compare_make(comparison, comparison->wanted->min_share, false);
+	if (error)
+		return profile_fail("compare", error);
 	note_nothing(comparison);
 	if (!has_wanted(comparison))
 		return 1;
@@ -355,18 +235,19 @@ int pesa_command_compare(int argc, char **argv)
 	struct compare_options wanted = {0};
 	struct comparison comparison = {.wanted = &wanted};
 	int status = profile_parse(&argp, "compare", argc, argv, &wanted);
+	struct pesa_error *error;
 
 	if (status)
 		return status;
 	wanted.input.outputs[0] = wanted.html;
 	wanted.input.outputs[1] = wanted.write_model;
-	if (!profile_input_open(&comparison.input, &wanted.input, "compare"))
-		return 1;
+	error = profile_input_open(&comparison.input, &wanted.input, "compare");
+	if (error)
+		return profile_fail("compare", error);
 	status = compare(&comparison);
-	pesa_compare_free(comparison.compare);
-	pesa_mca_model_free(comparison.model);
+	compare_release(&comparison);
+	name_search_end(&comparison.search);
 	listing_isas_free(comparison.isas);
-	free(comparison.model_path);
 	profile_input_close(&comparison.input);
 	return status;
 }

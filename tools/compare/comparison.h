@@ -6,6 +6,7 @@
 #define TOOLS_COMPARE_COMPARISON_H
 
 #include "pesa/compare.h"
+#include "tools/names/match.h"
 #include "tools/ui/profile_input.h"
 
 enum compare_format {
@@ -16,7 +17,8 @@ enum compare_format {
 
 struct compare_options {
 	struct profile_input_options input;
-	const char *cpu;   /* a processor, or FILE.model[:NAME]; NULL: what the recording names */
+	const char *
+		cpu; /* a processor, or FILE.model[:NAME]; NULL: the one that the recording names */
 	const char *model; /* a file */
 	const char *write_model, *html, *symbol;
 	const char *llvm; /* folder of a checkout; NULL: none */
@@ -37,8 +39,14 @@ struct comparison {
 	struct listing_isas *isas;
 	bool core_known; /* the description that the recording names was found */
 	struct pesa_compare *compare;
+	struct name_search search; /* for wanted->symbol */
 };
 
+/* Choose the model and what is known of the core, by the options (cpu, model), else by what the
+ * recording names, and compare.  Fills cpu, model_path, model, processor, core, core_known and compare;
+ * to be released in any case.  `min_share`, `no_findings`: as in struct pesa_compare_options. */
+struct pesa_error *compare_make(struct comparison *comparison, double min_share, bool no_findings);
+void compare_release(struct comparison *comparison);
 /* Whether a region is wanted (--symbol). */
 bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region);
 /* The disassembled text of an instruction. */
@@ -48,19 +56,22 @@ void compare_text_of(const struct comparison *comparison,
 /* The disassembled text of the instruction at an address. */
 void compare_text_at(const struct comparison *comparison, const struct pesa_compare_place *place,
 		     char *buffer, size_t size);
-/* A sentence on a kind of instructions that order others, with its share of the cycles. */
+/* A sentence on a kind of ordering instructions, with its share of the cycles. */
 void compare_ordering_text(const struct comparison *comparison,
 			   const struct pesa_compare_ordering *ordering, char *buffer, size_t size);
 /* "WriteIMul latency", "c12 on Div resource", "LDST units"; "MUL,MULW latency" of some opcodes alone. */
 void compare_finding_name(const struct pesa_compare_finding *finding, char *buffer, size_t size);
-/* "moved: mul, mulw; hidden: mulh; not executed: mulhu"; empty if there is nothing to say. */
+/* "moved: mul, mulw; hidden: mulh; not executed: mulhu"; empty for units. */
 void compare_opcodes_text(const struct comparison *comparison, unsigned int finding, char *buffer,
 			  size_t size);
-/* A sentence on what no finding explains; false: there is no such difference. */
+/* A sentence on the differences that no finding explains; false: there are none. */
 bool compare_unexplained_text(const struct comparison *comparison, char *buffer, size_t size);
 
-/* "slower": measured takes longer than predicted; "faster"; "": they agree; "too few". */
+/* "slower": more cycles measured than predicted; "faster"; "": they agree; "too few". */
 const char *compare_verdict(enum pesa_compare_verdict verdict);
+/* The same for a reader of a difference that is shown in steps of `step`: "" where it is shown as 0. */
+const char *compare_shown_verdict(enum pesa_compare_verdict verdict, double difference,
+				  double step);
 
 /* Write the model with the findings corrected to wanted->write_model. */
 struct pesa_error *compare_write_model(const struct comparison *comparison);

@@ -9,7 +9,7 @@
 
 #include "tools/compare/llvm.h"
 
-/* Which of llvm-exegesis' measurements a number is; NULL: none of them. */
+/* The measurement of llvm-exegesis that has this number; NULL: none. */
 static const char *mode_of(enum pesa_compare_change kind)
 {
 	return kind == PESA_COMPARE_LATENCY				   ? "latency"
@@ -17,7 +17,7 @@ static const char *mode_of(enum pesa_compare_change kind)
 									   : NULL;
 }
 
-/* A register as LLVM calls it; of f0 there are several, by size. */
+/* LLVM's name of a register; f0 has several, by size. */
 static void write_register(const struct pesa_opcode *opcode, int64_t number, FILE *out)
 {
 	size_t length = strlen(opcode->name);
@@ -47,7 +47,7 @@ static void write_instruction(const struct pesa_insn *insn, FILE *out)
 	}
 }
 
-/* An instruction of an opcode, the first of the hottest region that has one. */
+/* An instruction with this opcode: the first one in the hottest region that has any. */
 static const struct pesa_insn *find_instruction(const struct comparison *comparison,
 						const char *opcode)
 {
@@ -102,7 +102,8 @@ struct pesa_error *compare_write_exegesis(const struct comparison *comparison, F
 							: NULL;
 			bool vector = opcode->write && strstr(opcode->write, "WriteV");
 
-			/* It knows vector instructions as pseudo-instructions, one for each LMUL. */
+			/* llvm-exegesis has a pseudo-instruction of a vector instruction for each
+			 * LMUL. */
 			if (insn && vector)
 				profile_complain("compare",
 						 "%s is left out: llvm-exegesis knows vector "

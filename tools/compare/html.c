@@ -13,7 +13,8 @@
 #include "tools/ui/html.h"
 
 UI_HTML_FILE(compare_html_style, "tools/compare/html/compare.css");
-UI_HTML_FILE(compare_html_script, "tools/compare/html/filter.js");
+UI_HTML_FILE(compare_html_filter, "tools/compare/html/filter.js");
+UI_HTML_FILE(compare_html_examples, "tools/compare/html/examples.js");
 
 static void head_cell(FILE *out, const char *class, const char *name)
 {
@@ -32,13 +33,15 @@ static void number_cell(FILE *out, int digits, double value, const char *unit)
 static void difference_cells(FILE *out, struct pesa_estimate difference,
 			     enum pesa_compare_verdict verdict)
 {
+	const char *shown = compare_shown_verdict(verdict, difference.value, 0.01);
+
 	if (!difference.enough) {
 		fputs("<td data-key=\"\">too few</td><td class=text></td>", out);
 		return;
 	}
 	fprintf(out, "<td data-key=%.9g>%+.2f &plusmn; %.2f</td><td class=\"text %s\">%s</td>",
-		difference.value, difference.value, difference.high - difference.value,
-		compare_verdict(verdict), compare_verdict(verdict));
+		difference.value, difference.value, difference.high - difference.value, shown,
+		shown);
 }
 
 /* ---- Parts --------------------------------------------------------------------------------- */
@@ -63,8 +66,10 @@ static void write_instruction(FILE *out, const struct comparison *comparison,
 	retiring = executions > 0 ? instruction->time.retiring / executions : 0;
 	measured = executions > 0 ? instruction->core.value : NAN;
 	compare_text_of(comparison, instruction, text, sizeof(text));
-	fprintf(out, "<tr><td class=code data-key=%" PRIu64 ">%" PRIx64 "</td><td class=code>",
-		instruction->address, instruction->address);
+	fprintf(out,
+		"<tr id=i%" PRIu32 "-%" PRIx64 "><td class=code data-key=%" PRIu64 ">%" PRIx64
+		"</td><td class=code>",
+		instruction->dso, instruction->address, instruction->address, instruction->address);
 	ui_html_text(out, text);
 	fprintf(out, "</td><td class=text data-key=%.9g>", isnan(measured) ? 0 : measured);
 	write_bar(out, "measured", retiring, isnan(measured) ? 0 : measured - retiring, most);
@@ -131,6 +136,34 @@ static void write_region(FILE *out, const struct comparison *comparison,
 	fputs("</tbody></table></div></details>\n", out);
 }
 
+/* Whether a region that the page shows has the instruction. */
+static bool is_shown(const struct comparison *comparison, const struct pesa_compare_place *place)
+{
+	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
+		const struct pesa_compare_region *region =
+			pesa_compare_region(comparison->compare, i);
+
+		if (!compare_wants(comparison, region) || region->dso != place->dso)
+			continue;
+		for (size_t number = 0; number < region->count; number++)
+			if (pesa_compare_instruction(comparison->compare, region, number)
+				    ->address == place->address)
+				return true;
+	}
+	return false;
+}
+
+/* The address of an example, which leads to its row in the regions. */
+static void write_example(FILE *out, const struct comparison *comparison,
+			  const struct pesa_compare_place *place)
+{
+	bool shown = is_shown(comparison, place);
+
+	if (shown)
+		fprintf(out, "<a href=#i%" PRIu32 "-%" PRIx64 ">", place->dso, place->address);
+	fprintf(out, "%" PRIx64 "%s", place->address, shown ? "</a> " : " ");
+}
+
 static void write_finding(FILE *out, const struct comparison *comparison, unsigned int rank,
 			  const struct pesa_compare_finding *finding)
 {
@@ -161,7 +194,7 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 	number_cell(out, 2, 100 * finding->cycles / all, "%");
 	fputs("<td class=code>", out);
 	for (unsigned int i = 0; i < finding->examples; i++)
-		fprintf(out, "%s%" PRIx64, i ? " " : "", finding->example[i].address);
+		write_example(out, comparison, &finding->example[i]);
 	fputs("</td><td class=text>", out);
 	for (unsigned int i = 0; i < finding->equivalents; i++) {
 		fputs(i ? ", " : "", out);
@@ -219,7 +252,8 @@ static void write_page(struct ui_html *page, const struct comparison *comparison
 	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
 	size_t shown = 0;
 
-	ui_html_begin(page, "pesa compare", comparison->wanted->input.path, compare_html_style);
+	ui_html_begin(page, "pesa compare", comparison->wanted->input.path,
+		      (const char *const[]){compare_html_style, NULL});
 	fputs("<h1>Measured against ", out);
 	ui_html_text(out, comparison->cpu);
 	fputs("</h1>\n<p><code>", out);
@@ -242,7 +276,8 @@ static void write_page(struct ui_html *page, const struct comparison *comparison
 		if (compare_wants(comparison, region))
 			write_region(out, comparison, region, !shown++);
 	}
-	ui_html_script(page, compare_html_script);
+	ui_html_script(page, compare_html_filter);
+	ui_html_script(page, compare_html_examples);
 	ui_html_end(page);
 }
 

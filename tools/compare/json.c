@@ -81,8 +81,7 @@ static json_object *address_json(const struct comparison *comparison, uint32_t d
 				 uint64_t address)
 {
 	json_object *object = json_object_new_object();
-	const struct pesa_symbol *symbol =
-		pesa_symbols_find(comparison->input.symbols, dso, address);
+	const struct pesa_symbol *symbol = profile_symbol(&comparison->input, dso, address);
 
 	json_object_object_add(object, "address", ui_json_count(address));
 	json_object_object_add(object, "symbol", ui_json_string(symbol ? symbol->name : NULL));
@@ -175,6 +174,7 @@ static json_object *ordering_json(const struct comparison *comparison,
 	json_object_object_add(object, "executions", ui_json_number(ordering->executions));
 	json_object_object_add(object, "modelled", json_object_new_boolean(ordering->modelled));
 	json_object_object_add(object, "drains", json_object_new_boolean(ordering->drains));
+	json_object_object_add(object, "memory", json_object_new_boolean(ordering->memory));
 	return object;
 }
 
@@ -216,7 +216,7 @@ void compare_json(const struct comparison *comparison)
 	struct ui_json json;
 
 	ui_json_begin(&json, stdout, "compare");
-	profile_json_header_beside(&comparison->input, &json, comparison->cpu);
+	profile_json_header_for(&comparison->input, &json, comparison->cpu);
 	ui_json_member(&json, "totals", totals_json(pesa_compare_totals(comparison->compare)));
 	ui_json_array_begin(&json, "regions");
 	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {

@@ -12,7 +12,7 @@
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* "Latency", "ReleaseAtCycles of Div", ...: what LLVM calls the number of a finding. */
+/* LLVM's name of the number of a finding: "Latency", "ReleaseAtCycles of Div", ... */
 static void name_field(const struct pesa_compare_finding *finding, char *name, size_t size)
 {
 	static const char *const fields[PESA_COMPARE_CHANGES] = {
@@ -49,7 +49,7 @@ static const char *entry_of(const struct compare_edit *edit)
 						 : edit->finding->resource;
 }
 
-/* One line: what the measurement says for a change. */
+/* One line: the evidence for a change. */
 static void make_evidence(const struct comparison *comparison, const struct compare_edit *edit,
 			  char *text, size_t size)
 {
@@ -97,7 +97,7 @@ static void write_list(const struct comparison *comparison, const struct compare
 /* ---- The patch ------------------------------------------------------------------------------- */
 
 /* The folder of the models in a checkout, of all of LLVM's projects or of the project llvm alone; and
- * what stands in front of its files' names in a diff. */
+ * the prefix of its file names in a diff. */
 static struct pesa_error *find_folder(const char *llvm, char **folder, const char **prefix)
 {
 	static const char *const places[] = {"llvm/" FOLDER "/", FOLDER "/"};
@@ -148,7 +148,7 @@ static struct pesa_error *write_test(const struct comparison *comparison,
 	return error;
 }
 
-/* Change the files; a finding that cannot be changed there is said. */
+/* Change the files; findings that cannot be applied are reported. */
 static struct pesa_error *change_files(const struct comparison *comparison,
 				       const struct compare_edits *edits,
 				       const struct model_lines *model,

@@ -29,7 +29,7 @@ static void write_latencies(FILE *out, const char *list, size_t length, int valu
 	}
 }
 
-/* "R:[ACQUIRE-]RELEASE,..." with that of one resource replaced. */
+/* "R:[ACQUIRE-]RELEASE,..." with the release of one resource replaced. */
 static void write_uses(FILE *out, const char *list, size_t length, const char *resource, int value)
 {
 	size_t at = 0;
@@ -146,7 +146,7 @@ static void write_units_line(FILE *out, const struct pesa_compare_finding *findi
 		fprintf(out, "%.*s", (int)blanks, line);
 		line += blanks;
 	}
-	/* A resource of one unit need not say so. */
+	/* units=1 is the default of a resource. */
 	if (!group && finding->measured && !written)
 		fprintf(out, " units=%d", finding->measured);
 	fputc('\n', out);
@@ -173,11 +173,9 @@ static bool write_part(FILE *out, const struct model_lines *lines, size_t first,
 	return any;
 }
 
-/*
- * Write a class, whose line is `first`, and what is below it, up to `end`.  If others share its
- * numbers, the classes of the SchedWrite get a line `class` of their own, called CLASS-WRITE.
- * Returns whether they do.
- */
+/* Write a class, whose line is `first`, and the lines below it, up to `end`. If other classes share
+ * its numbers, those of the SchedWrite get a line `class` of their own, named CLASS-WRITE. Returns
+ * whether they do. */
 static bool write_section(FILE *out, const struct compare_edit *edit,
 			  const struct model_lines *lines, size_t first, size_t end)
 {
@@ -199,7 +197,7 @@ static bool write_section(FILE *out, const struct compare_edit *edit,
 	return others;
 }
 
-/* Write a line `variant`, in which CLASS/WRITE is called CLASS-WRITE/WRITE where it has been moved. */
+/* Write a line `variant`; CLASS/WRITE is CLASS-WRITE/WRITE if it has been moved. */
 static void write_variant(FILE *out, const char *line, const char *write, char *const *moved,
 			  size_t count)
 {
@@ -281,7 +279,7 @@ static void write_changed_lines(FILE *out, const struct compare_edit *edit,
 	}
 }
 
-/* Write a line `set` for each opcode of a change, in front of the line `end`. */
+/* Write a line `set` for each opcode of a change, before the line `end`. */
 static void write_sets(FILE *out, const struct compare_edit *edit, const struct model_lines *lines)
 {
 	for (size_t i = 0; i < lines->count; i++) {
@@ -328,7 +326,7 @@ static struct pesa_error *change_by_all(const struct comparison *comparison, cha
 
 	if (error)
 		return error;
-	/* Those of whole lines first, while these have all their instructions. */
+	/* First the changes of whole lines, while these have all their instructions. */
 	for (size_t i = 0; i < 2 * edits.count && !error; i++) {
 		const struct compare_edit *edit = &edits.edit[i % edits.count];
 

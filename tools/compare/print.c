@@ -24,6 +24,11 @@ const char *compare_verdict(enum pesa_compare_verdict verdict)
 	return verdicts[verdict];
 }
 
+const char *compare_shown_verdict(enum pesa_compare_verdict verdict, double difference, double step)
+{
+	return fabs(difference) < step / 2 ? "" : compare_verdict(verdict);
+}
+
 static void print_totals(const struct comparison *comparison, struct ui_terminal *terminal)
 {
 	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
@@ -125,6 +130,7 @@ static void print_instruction(const struct comparison *comparison,
 	add_bar(&line, terminal, instruction->predicted_stack[0], instruction->predicted_stack[1],
 		most);
 	add_number(&line, executions > 0 ? instruction->core.value : NAN);
+	ui_text_add(&line, " ");
 	add_number(&line, instruction->predicted);
 	if (instruction->difference.enough)
 		ui_text_add(&line, " %+8.2f ±%-6.2f", instruction->difference.value,
@@ -134,7 +140,8 @@ static void print_instruction(const struct comparison *comparison,
 	ui_text_add(&line, " %-7s",
 		    instruction->verdict == PESA_COMPARE_TOO_FEW
 			    ? ""
-			    : compare_verdict(instruction->verdict));
+			    : compare_shown_verdict(instruction->verdict,
+						    instruction->difference.value, 0.01));
 	compare_text_of(comparison, instruction, text, sizeof(text));
 	ui_text_add(&line, " %8" PRIx64 "  %-*s %s", instruction->address, TEXT_COLUMNS, text,
 		    instruction->scheduling_class ? instruction->scheduling_class : "");
@@ -172,7 +179,11 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 			    ? 100 * (region->difference.high - region->difference.value) /
 				      region->predicted
 			    : 0,
-		    compare_verdict(region->verdict));
+		    compare_shown_verdict(region->verdict,
+					  region->predicted > 0 ? 100 * region->difference.value /
+									  region->predicted
+								: 0,
+					  0.1));
 	ui_print_wrapped(terminal, ui_text_get(&line), 2, 0);
 	ui_text_free(&line);
 	for (size_t i = 0; i < region->count; i++) {
@@ -195,8 +206,8 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 			continue;
 		}
 		if (!shown++)
-			fprintf(terminal->out, "  %-10s %-10s %8s %8s %17s\n", "measured",
-				"predicted", "measured", "predictd", "difference");
+			fprintf(terminal->out, "  %-10s %-10s %8s %9s %17s\n", "measured",
+				"predicted", "measured", "predicted", "difference");
 		print_instruction(comparison, terminal, instruction, most);
 	}
 	if (folded)
@@ -226,9 +237,8 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 	ui_text_clear(&line);
 	ui_text_add(&line, "at");
 	for (unsigned int i = 0; i < finding->examples; i++) {
-		const struct pesa_symbol *symbol =
-			pesa_symbols_find(comparison->input.symbols, finding->example[i].dso,
-					  finding->example[i].address);
+		const struct pesa_symbol *symbol = profile_symbol(
+			&comparison->input, finding->example[i].dso, finding->example[i].address);
 
 		ui_text_add(&line, " %" PRIx64, finding->example[i].address);
 		if (symbol)

@@ -37,7 +37,8 @@ static struct pesa_error *apply(struct pesa_mca_model *model, const struct compa
 	snprintf(copy, sizeof(copy), "%s", edit->finding->change);
 	for (char *one = strtok_r(copy, " ", &rest); one && !error;
 	     one = strtok_r(NULL, " ", &rest)) {
-		/* Of the SchedWrite, where the finding is of all that has its numbers. */
+		/* Only of the SchedWrite, although the finding is for all classes with its
+		 * numbers. */
 		if (edit->write && !edit->opcodes)
 			snprintf(text, sizeof(text), "%s%s", edit->write, strrchr(one, '.'));
 		else
@@ -113,7 +114,7 @@ static struct pesa_error *try_loop(const struct models *models, struct loop *loo
 
 /* ---- Loops ----------------------------------------------------------------------------------- */
 
-/* The kind of register that a text begins with: 'x', 'f', 'v'; 0: none. */
+/* The kind of register at the beginning of a text: 'x', 'f', 'v'; 0: none. */
 static char file_of(const char *text, size_t length)
 {
 	if (!pesa_is_register_name(text, length))
@@ -123,10 +124,9 @@ static char file_of(const char *text, size_t length)
 	return *text == 'f' && strncmp(text, "fp", length) != 0 ? 'f' : 'x';
 }
 
-/*
- * Let an instruction read what it wrote the last time: its first source of the same kind, or the
- * address of a load, becomes its destination.  False: it has none.
- */
+/* Make a dependency chain: the instruction reads its previous result, because its first source
+ * of the same kind, or the address of a load, becomes its destination. False: it has no such
+ * source. */
 static bool make_chain(const char *text, char *chain, size_t size)
 {
 	const char *first = text + strcspn(text, " \t"), *at;
@@ -152,7 +152,7 @@ static bool make_chain(const char *text, char *chain, size_t size)
 	return false;
 }
 
-/* Let an instruction read nothing of what it writes: another destination. */
+/* Break the dependency chain: another destination. */
 static void make_apart(const char *text, char *apart, size_t size)
 {
 	const char *first = text + strcspn(text, " \t");
@@ -196,8 +196,8 @@ static void read_suffix(const char *write, struct loop *loop)
 	}
 }
 
-/* Find a loop of an instruction that shows a change: one that waits for itself, one that does not,
- * that several times. */
+/* Find a loop of an instruction that shows a change.  Tries a dependency chain, the plain
+ * instruction, and several independent copies. */
 static struct pesa_error *find_loop(const struct models *models, const struct compare_edit *edit,
 				    const char *text, struct loop *loop, bool *shows)
 {
@@ -218,7 +218,7 @@ static struct pesa_error *find_loop(const struct models *models, const struct co
 	return error;
 }
 
-/* Whether a change is of an opcode. */
+/* Whether a change affects an opcode. */
 static bool is_of(const struct comparison *comparison, const struct compare_edit *edit,
 		  const char *opcode)
 {
@@ -238,7 +238,7 @@ static bool is_of(const struct comparison *comparison, const struct compare_edit
 	return false;
 }
 
-/* Whether an instruction is among those that a change of a resource is about. */
+/* Whether a change of a resource affects an instruction. */
 static bool is_mentioned(const struct compare_edit *edit, const char *mnemonic)
 {
 	size_t length = strlen(mnemonic);
@@ -253,7 +253,7 @@ static bool is_mentioned(const struct compare_edit *edit, const char *mnemonic)
 	return false;
 }
 
-/* Find a loop of one of the instructions of the program that a change is about. */
+/* Find a loop of one of the program's instructions that a change affects. */
 static struct pesa_error *find_any_loop(const struct comparison *comparison,
 					const struct models *models,
 					const struct compare_edit *edit, struct loop *loop,

@@ -30,15 +30,16 @@ static size_t line_end(const struct tablegen *tablegen, size_t at, size_t end)
 	return found ? (size_t)(found - tablegen->text) : end;
 }
 
-/* Behind a text that begins at `at`, from `from` on up to its end; the end of all if it is missing. */
-static size_t behind(const struct tablegen *tablegen, size_t from, size_t end, const char *closing)
+/* The offset after the first `closing` at or after `from`; `end` if there is none. */
+static size_t offset_after(const struct tablegen *tablegen, size_t from, size_t end,
+			   const char *closing)
 {
 	while (from < end && !is_at(tablegen, from, end, closing))
 		from++;
 	return from < end ? from + strlen(closing) : end;
 }
 
-/* Whether '#' begins a line of the preprocessor: it is the first sign of its line, and no paste. */
+/* Whether '#' begins a preprocessor line: it is the first token of its line, and not a paste. */
 static bool is_directive(const struct tablegen *tablegen, size_t at, size_t end)
 {
 	static const char *const words[] = {"#ifdef", "#ifndef", "#else", "#endif", "#define"};
@@ -65,7 +66,7 @@ static size_t skip_blanks(const struct tablegen *tablegen, size_t at, size_t end
 			 (c == '#' && is_directive(tablegen, at, end)))
 			at = line_end(tablegen, at, end);
 		else if (is_at(tablegen, at, end, "/*"))
-			at = behind(tablegen, at + 2, end, "*/");
+			at = offset_after(tablegen, at + 2, end, "*/");
 		else
 			break;
 	}
@@ -91,7 +92,7 @@ bool tablegen_token(const struct tablegen *tablegen, size_t *offset, size_t end,
 			at += text[at] == '\\' && at + 1 < end;
 		at += at < end;
 	} else if (is_at(tablegen, at, end, "[{")) {
-		at = behind(tablegen, at + 2, end, "}]");
+		at = offset_after(tablegen, at + 2, end, "}]");
 	} else if (is_word(text[at])) {
 		while (at < end && is_word(text[at]))
 			at++;
@@ -117,7 +118,7 @@ size_t tablegen_line(const struct tablegen *tablegen, size_t offset)
 	return line;
 }
 
-/* How a sign changes how many brackets are open. */
+/* Change of the nesting depth by a token. */
 static int nesting_of(const struct tablegen *tablegen, struct tablegen_span token)
 {
 	if (token.end - token.start != 1)
@@ -171,7 +172,7 @@ static bool grow(void *array, size_t count, size_t size)
 	return larger;
 }
 
-/* Skip up to a sign or word outside of brackets, which is not skipped. */
+/* Skip to `word` or `other` outside of brackets. */
 static struct pesa_error *skip_to(struct parser *parser, const char *word, const char *other,
 				  struct tablegen_span *found)
 {
@@ -193,7 +194,7 @@ static struct pesa_error *skip_to(struct parser *parser, const char *word, const
 static struct pesa_error *parse_statements(struct parser *parser, size_t scope, bool braced);
 static struct pesa_error *parse_statement(struct parser *parser, size_t scope);
 
-/* What follows the head of a scope: statements in braces, or one. */
+/* The body of a scope: statements in braces, or a single one. */
 static struct pesa_error *parse_block(struct parser *parser, struct tablegen_scope scope)
 {
 	struct tablegen *tablegen = parser->tablegen;

@@ -16,7 +16,7 @@ static const char *const fields[] = {
 	"EndGroup", "SingleIssue",     "RetireOOO",	  "Unsupported",
 };
 
-/* What a field is to be. */
+/* The new value of a field. */
 struct value {
 	const char *field;
 	char text[TEXT_SIZE];
@@ -24,7 +24,8 @@ struct value {
 
 /* ---- New values ------------------------------------------------------------------------------ */
 
-/* A number, or one for the LMUL and SEW of the SchedWrite and what was there for the others. */
+/* The new number; in a loop, for the LMUL and SEW of the SchedWrite alone, and the old value for
+ * others. */
 static struct pesa_error *condition_value(const struct tablegen_site *site, struct value *value,
 					  const char *text, const char *otherwise)
 {
@@ -95,7 +96,7 @@ static bool read_uses(const struct model_lines *model, const char *write, const 
 	return found;
 }
 
-/* Which of the resources of a definition is meant: by its name, or by its place in the model. */
+/* Find a resource in the list of a definition: by its name, or by its position in the model. */
 static size_t place_of(const struct tablegen_site *site, const struct tablegen_span *part,
 		       size_t count, const char *resource, const struct uses *uses)
 {
@@ -105,7 +106,7 @@ static size_t place_of(const struct tablegen_site *site, const struct tablegen_s
 	return count == 1 ? 0 : count == uses->count ? uses->place : TABLEGEN_NONE;
 }
 
-/* ReleaseAtCycles, with that of one resource changed. */
+/* ReleaseAtCycles, with the number of one resource changed. */
 static struct pesa_error *release_value(const struct tablegen_site *site, struct value *value,
 					const struct model_lines *model, const char *write,
 					const char *resource, long number)
@@ -205,7 +206,7 @@ static bool is_alone(const struct tablegen_site *site, size_t scope)
 	return true;
 }
 
-/* Where the keyword of a scope begins: `let`, in front of its head. */
+/* Offset of the keyword of a scope: `let`, before its head. */
 static size_t keyword_of(const struct tablegen *tablegen, size_t scope)
 {
 	return tablegen->scope[scope].head.start - strlen("let");
@@ -222,7 +223,7 @@ static struct pesa_error *replace(const struct tablegen_site *site, struct table
 	return error;
 }
 
-/* Change the value of a field where it is: in the body, or in a `let` around this definition alone. */
+/* Change the value of a field in place: in the body, or in a `let` around this definition alone. */
 static struct pesa_error *change_in_place(const struct tablegen_site *site,
 					  const struct value *value, bool *done, size_t *comment)
 {
@@ -245,7 +246,7 @@ static struct pesa_error *change_in_place(const struct tablegen_site *site,
 	return replace(site, now, value->text, value, 1);
 }
 
-/* The body that an earlier change gave a definition that had none; NULL: none did. */
+/* The body added by an earlier change to a definition without one, or NULL. */
 static struct tablegen_replacement *find_body(const struct tablegen_site *site)
 {
 	for (size_t i = 0; i < site->file->replacements; i++) {
@@ -288,7 +289,7 @@ static struct pesa_error *extend_body(const struct tablegen_site *site,
 	return error;
 }
 
-/* Give a definition a body with the fields, or more of it. */
+/* Add fields to the body of a definition, which is added if it has none. */
 static struct pesa_error *change_body(const struct tablegen_site *site, const struct value *value,
 				      unsigned int count)
 {
@@ -333,7 +334,7 @@ static struct pesa_error *change_body(const struct tablegen_site *site, const st
 	return error;
 }
 
-/* Put `let FIELD = VALUE in` in front of a definition, inside of all others. */
+/* Put `let FIELD = VALUE in` before a definition, inside of all other scopes. */
 static struct pesa_error *change_around(const struct tablegen_site *site, const struct value *value,
 					unsigned int count)
 {
@@ -401,8 +402,7 @@ static struct pesa_error *change_write(struct tablegen_files *files,
 
 /* ---- Opcodes of their own -------------------------------------------------------------------- */
 
-/* Where a statement may stand that knows the model, but none of the fields: behind the scopes that
- * give fields a value. */
+/* Where to insert a statement that is inside `let SchedModel`, but after all `let`s of fields. */
 static size_t behind_fields(const struct tablegen_site *site)
 {
 	const struct tablegen *tablegen = &site->file->tablegen;
@@ -433,7 +433,7 @@ static bool is_in(const struct tablegen_site *site, enum tablegen_scope_kind kin
 	return false;
 }
 
-/* A name that the file does not have: that of the file, "Write" and the opcode. */
+/* A new name: the name of the file, "Write" and the opcode. */
 static void make_name(const struct tablegen_site *site, const char *opcode, char *name, size_t size)
 {
 	const char *file = site->file->name;
@@ -492,7 +492,7 @@ static void write_opcodes(FILE *out, const struct tablegen_site *site,
 	fputs(")>;", out);
 }
 
-/* Whether the model has read advances behind a SchedWrite: its result carries its name. */
+/* Whether any read-advance depends on a SchedWrite: then its latency has its name. */
 static bool has_readers(const struct model_lines *model, const char *write)
 {
 	const char *class = model_class_of(model, write, NULL);
@@ -502,7 +502,8 @@ static bool has_readers(const struct model_lines *model, const char *write)
 	return latency && memchr(latency, ':', length);
 }
 
-/* The line `write` of a SchedWrite that lists an opcode: others of it may have other SchedReads. */
+/* The line `write` of a SchedWrite that lists an opcode; its other lines may have other
+ * SchedReads. */
 static const char *find_write_of(const struct model_lines *model, const char *write,
 				 const char *opcode)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Changes of LLVM's scheduling models: findings into replacements of text in RISCVSched*.td.
+ * Changes of LLVM's scheduling models: turns findings into replacements of text in RISCVSched*.td.
  *
  * A definition is changed where it names its SchedWrite: in a multiclass that gets the name as an
  * argument it is the `defm`.  What is changed there is one field (Latency, ReleaseAtCycles,
@@ -14,7 +14,7 @@
 #include "tools/compare/model_text.h"
 #include "tools/compare/tablegen.h"
 
-/* A piece of text that takes the place of another one, or stands in front of it. */
+/* A piece of text that replaces another one, or is inserted before it. */
 struct tablegen_replacement {
 	struct tablegen_span span;
 	char *text;
@@ -46,9 +46,9 @@ struct tablegen_files {
 	size_t count;
 };
 
-/* Add what changes a definition as a finding says.  `evidence`: a comment of one line.
- * PESA_ERROR_NOT_FOUND, PESA_ERROR_UNSUPPORTED: it is not there, or of a form that cannot be changed;
- * nothing is added then. */
+/* Add the replacements that change a definition as the finding proposes. `evidence`: a comment of
+ * one line. PESA_ERROR_NOT_FOUND, PESA_ERROR_UNSUPPORTED: there is no such definition, or it has a
+ * form that cannot be changed; nothing is added then. */
 struct pesa_error *tablegen_change(struct tablegen_files *files, const struct compare_edit *edit,
 				   const struct model_lines *model, const char *evidence);
 void tablegen_files_free(struct tablegen_files *files);

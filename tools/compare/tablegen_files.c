@@ -210,12 +210,12 @@ static int by_place(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Whole lines of the text, and what takes their place. */
+/* Whole lines of the text, and their replacement. */
 struct change {
-	size_t start, end; /* of the lines */
-	char *text;
-	const char *lines; /* of it, without those that stay */
-	size_t size;
+	size_t start, end; /* offsets of the lines */
+	char *text;	   /* the replacement */
+	const char *lines; /* in `text`: without unchanged lines at the beginning and end */
+	size_t size;	   /* of `lines` */
 };
 
 static size_t line_start(const char *text, size_t at)
@@ -232,7 +232,7 @@ static size_t line_after(const struct tablegen_file *file, size_t at)
 	return end ? (size_t)(end - file->text) + 1 : file->tablegen.size;
 }
 
-/* The change that begins with replacement *at: of all that are in the same lines. */
+/* The change that begins with replacement *at, with all other replacements in the same lines. */
 static struct pesa_error *next_change(const struct tablegen_file *file, size_t *at,
 				      struct change *change)
 {
@@ -248,7 +248,7 @@ static struct pesa_error *next_change(const struct tablegen_file *file, size_t *
 		one = &file->replacement[*at];
 		if (one->span.start >= change->end)
 			break;
-		/* Of changes that overlap the first one is made. */
+		/* If replacements overlap, only the first one is applied. */
 		if (one->span.start < from)
 			continue;
 		fwrite(file->text + from, 1, one->span.start - from, out);
@@ -286,7 +286,7 @@ static void write_lines(FILE *out, char sign, const char *text, size_t size)
 	}
 }
 
-/* Leave out lines at the beginning and end that stay. */
+/* Leave out unchanged lines at the beginning and end. */
 static void trim(const struct tablegen_file *file, struct change *change)
 {
 	change->lines = change->text;
@@ -328,7 +328,7 @@ static size_t lines_after(const struct tablegen_file *file, size_t at, unsigned 
 	return at;
 }
 
-/* Write hunk by hunk: changes whose context meets are in one. */
+/* Write the hunks: changes with overlapping context are in one hunk. */
 static void write_hunks(const struct tablegen_file *file, const struct change *change, size_t count,
 			FILE *out)
 {

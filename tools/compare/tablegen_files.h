@@ -14,18 +14,18 @@ struct pesa_error *tablegen_files_get(struct tablegen_files *files, const char *
 /* Add a replacement, whose text is copied. */
 struct pesa_error *tablegen_replace(struct tablegen_file *file, struct tablegen_span span,
 				    const char *text);
-/* Note that the last replacement gives a field of a definition a value. */
+/* Note that the last replacement sets a field of a definition. */
 struct pesa_error *tablegen_give(struct tablegen_file *file,
 				 const struct tablegen_statement *statement, const char *field,
 				 const char *value);
-/* What an earlier change gives a field; NULL: none does. */
+/* The value that an earlier change gives a field; NULL: none does. */
 struct tablegen_given *tablegen_find_given(const struct tablegen_file *file,
 					   const struct tablegen_statement *statement,
 					   const char *field);
-/* Give it another value. */
+/* Replace that value. */
 struct pesa_error *tablegen_give_again(struct tablegen_file *file, struct tablegen_given *given,
 				       const char *value);
-/* Write the changes of all files as a unified diff; `prefix` is what stands in front of their names. */
+/* Write the changes of all files as a unified diff; `prefix` precedes their names. */
 struct pesa_error *tablegen_write_diff(struct tablegen_files *files, const char *prefix, FILE *out);
 
 #endif

@@ -25,7 +25,8 @@ static bool has_word(const struct tablegen *tablegen, const struct tablegen_stat
 	return false;
 }
 
-/* Whether a statement defines a resource that is called so, or so behind the name of a multiclass. */
+/* Whether a statement defines a resource with this name, possibly prefixed by that of a
+ * multiclass. */
 static bool defines_resource(const struct tablegen *tablegen,
 			     const struct tablegen_statement *statement, const char *name)
 {
@@ -162,7 +163,7 @@ static struct pesa_error *change_advance(struct tablegen_files *files, const cha
 	return error ? error : tablegen_add_comment(&site, site.statement->span.start, evidence);
 }
 
-/* The SchedReads with an advance of the SchedWrites that a finding is about. */
+/* The SchedReads that have an advance for the SchedWrites of a finding. */
 struct pesa_error *tablegen_change_advances(struct tablegen_files *files,
 					    const struct compare_edit *edit,
 					    const struct model_lines *model, const char *evidence)

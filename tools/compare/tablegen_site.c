@@ -34,14 +34,14 @@ bool tablegen_find_arguments(const struct tablegen *tablegen,
 	return false;
 }
 
-/* A variable of a name, and the text that it stands for. */
+/* A variable in a name, and the text that replaces it. */
 struct binding {
 	struct tablegen_span variable;
 	const char *text;
 	int length;
 };
 
-/* What of a SchedWrite's name an argument says. */
+/* How an argument matches the name of a SchedWrite. */
 struct match {
 	struct binding binding[BINDINGS_MAX];
 	unsigned int bindings;
@@ -49,7 +49,8 @@ struct match {
 	bool pattern;	  /* it is a string, or several pasted together */
 };
 
-/* How much of a name a variable stands for: up to the string that is pasted behind it, or the LMUL. */
+/* Length of the part of a name that a variable replaces: up to the string pasted after it, or the
+ * LMUL. */
 static size_t length_of_variable(const struct tablegen *tablegen, size_t at, size_t end,
 				 const char *name)
 {
@@ -106,7 +107,7 @@ static bool names(const struct tablegen *tablegen, struct tablegen_span argument
 	return match->pattern && (!*match->rest || *match->rest == '_');
 }
 
-/* What is in the parentheses of !cast<CLASS>(...); any other argument as it is. */
+/* The contents of !cast<CLASS>(...); any other argument unchanged. */
 static struct tablegen_span without_cast(const struct tablegen *tablegen,
 					 struct tablegen_span argument)
 {
@@ -187,7 +188,7 @@ static bool is_unsupported(const struct tablegen *tablegen, size_t scope)
 	return false;
 }
 
-/* How many lines a statement is away from a line. */
+/* Distance of a statement from a line, in lines. */
 static size_t distance(const struct tablegen *tablegen, const struct tablegen_statement *statement,
 		       size_t line)
 {
@@ -197,7 +198,7 @@ static size_t distance(const struct tablegen *tablegen, const struct tablegen_st
 	return line < first ? first - line : line > last ? line - last : 0;
 }
 
-/* The statement that is wanted next to a line: another version of LLVM has it elsewhere. */
+/* The wanted statement nearest to a line: in another version of LLVM it has moved. */
 static const struct tablegen_statement *
 nearest(const struct tablegen *tablegen, size_t line,
 	bool (*is_wanted)(const struct tablegen *tablegen,
@@ -216,7 +217,7 @@ nearest(const struct tablegen *tablegen, size_t line,
 	return best;
 }
 
-/* Find a statement at one of the places "FILE:LINE,FILE:LINE": the innermost one that is it. */
+/* Find a statement at one of the places "FILE:LINE,FILE:LINE": the innermost matching one. */
 struct pesa_error *tablegen_find_statement(
 	struct tablegen_files *files, const char *from, const char *name,
 	bool (*is_wanted)(const struct tablegen *tablegen,
@@ -272,7 +273,7 @@ static bool is_loop_variable(const struct tablegen_site *site, struct tablegen_s
 	return false;
 }
 
-/* Add that a variable has a value. */
+/* Add the value of a variable. */
 static void add_condition(struct tablegen_site *site, struct tablegen_span variable,
 			  const char *text, int length, bool number)
 {
@@ -285,7 +286,7 @@ static void add_condition(struct tablegen_site *site, struct tablegen_span varia
 	site->conditions++;
 }
 
-/* Of the arguments of a statement those that are variables of loops are the LMUL and the SEW, in this
+/* The arguments of a statement that are variables of loops are the LMUL and the SEW, in this
  * order. */
 struct pesa_error *tablegen_find_condition(struct tablegen_site *site, const char *write)
 {
@@ -336,7 +337,7 @@ size_t tablegen_scope_of_field(const struct tablegen_site *site, const char *fie
 	return TABLEGEN_NONE;
 }
 
-/* What a field of a definition is now, as text; false: what its class says. */
+/* The present value of a field of a definition, as text; false: the default of its class. */
 bool tablegen_value_of_field(const struct tablegen_site *site, const char *field,
 			     struct tablegen_span *value)
 {
@@ -367,7 +368,7 @@ bool tablegen_find_resources(const struct tablegen_site *site, struct tablegen_s
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* The blanks in front of what begins at an offset, if nothing else is in its line. */
+/* The indentation before an offset; 0 if other text precedes it in its line. */
 int tablegen_indentation(const struct tablegen *tablegen, size_t at, const char **blanks)
 {
 	size_t start = at;
@@ -378,7 +379,7 @@ int tablegen_indentation(const struct tablegen *tablegen, size_t at, const char 
 	return start && tablegen->text[start - 1] != '\n' ? 0 : (int)(at - start);
 }
 
-/* A comment in lines of at most 80 columns, each with the tablegen_indentation of what follows. */
+/* Write a comment in lines of at most 80 columns, each indented like the following line. */
 void tablegen_write_comment(FILE *out, const char *evidence, const char *blanks, int indent)
 {
 	while (*evidence) {
@@ -394,7 +395,7 @@ void tablegen_write_comment(FILE *out, const char *evidence, const char *blanks,
 	}
 }
 
-/* Put a comment in front of a statement, or of the scope of which it is all. */
+/* Put a comment before a statement, or before the scope that contains only it. */
 struct pesa_error *tablegen_add_comment(const struct tablegen_site *site, size_t at,
 					const char *evidence)
 {

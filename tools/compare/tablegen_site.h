@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A definition in LLVM's files: where it stands, for which of the SchedWrites that a loop makes, and
+ * A definition in LLVM's files: its place, which of the SchedWrites of a loop it defines, and
  * what its fields are now.
  */
 #ifndef TOOLS_COMPARE_TABLEGEN_SITE_H
@@ -17,12 +17,12 @@
 struct tablegen_site {
 	struct tablegen_file *file;
 	const struct tablegen_statement *statement;
-	/* Of the variables of loops around it; empty: it makes one SchedWrite. */
+	/* Values of the variables of loops around it; empty: it defines one SchedWrite. */
 	char condition[TABLEGEN_CONDITION_SIZE];
 	unsigned int conditions;
 };
 
-/* Whether a statement is what is looked for. */
+/* Whether a statement matches. */
 typedef bool tablegen_wanted(const struct tablegen *tablegen,
 			     const struct tablegen_statement *statement, const char *name);
 
@@ -31,21 +31,22 @@ static inline int tablegen_length(struct tablegen_span span)
 	return (int)(span.end - span.start);
 }
 
-/* An error that says where the definition is. */
+/* An error that names the place of the definition. */
 struct pesa_error *tablegen_unsupported(const struct tablegen_site *site, const char *what);
 
-/* Find a statement at one of the places "FILE:LINE,FILE:LINE", the innermost one that is wanted; in
- * other versions of LLVM it is the nearest one. */
+/* Find a statement at one of the places "FILE:LINE,FILE:LINE": the innermost matching one; in other
+ * versions of LLVM, the nearest matching one. */
 struct pesa_error *tablegen_find_statement(struct tablegen_files *files, const char *from,
 					   const char *name, tablegen_wanted *is_wanted,
 					   struct tablegen_site *site);
-/* Whether a statement gives a SchedWrite its costs: it names it, and is no declaration of it. */
+/* Whether a statement defines the costs of a SchedWrite: it names it, and is not its
+ * declaration. */
 bool tablegen_defines(const struct tablegen *tablegen, const struct tablegen_statement *statement,
 		      const char *write);
-/* Whether a record is called so: `def NAME`. */
+/* Whether a statement defines a record of this name: `def NAME`. */
 bool tablegen_is_called(const struct tablegen *tablegen, const struct tablegen_statement *statement,
 			const char *name);
-/* For which values of the loops' variables a statement defines a SchedWrite. */
+/* The values of the loops' variables for which a statement defines a SchedWrite. */
 struct pesa_error *tablegen_find_condition(struct tablegen_site *site, const char *write);
 
 /* The first argument list of a statement, between < and >; false: it has none. */
@@ -57,15 +58,15 @@ bool tablegen_find_resources(const struct tablegen_site *site, struct tablegen_s
 /* The innermost scope that gives a field a value; TABLEGEN_NONE: there is none. */
 size_t tablegen_scope_of_field(const struct tablegen_site *site, const char *field,
 			       struct tablegen_span *value);
-/* What a field of a definition is now, as text; false: what its class says. */
+/* The present value of a field of a definition, as text; false: the default of its class. */
 bool tablegen_value_of_field(const struct tablegen_site *site, const char *field,
 			     struct tablegen_span *value);
 
-/* How many blanks are in front of what begins at an offset, if nothing else is in its line. */
+/* Number of blanks before an offset; 0 if other text precedes it in its line. */
 int tablegen_indentation(const struct tablegen *tablegen, size_t at, const char **blanks);
-/* Write a comment in lines of at most 80 columns, each with the indentation of what follows. */
+/* Write a comment in lines of at most 80 columns, each indented like the following line. */
 void tablegen_write_comment(FILE *out, const char *evidence, const char *blanks, int indent);
-/* Put a comment in front of a statement or scope that begins at an offset. */
+/* Put a comment before a statement or scope that begins at an offset. */
 struct pesa_error *tablegen_add_comment(const struct tablegen_site *site, size_t at,
 					const char *evidence);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What of a comparison is wanted, and its instructions as text. */
+/* The selection of regions (--symbol), and instructions and findings as text. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,14 +7,23 @@
 
 #include "tools/compare/comparison.h"
 #include "tools/ui/listing.h"
+#include "tools/ui/standard_output.h"
 
 #define OPCODES_SHOWN 8 /* of a kind of evidence */
 
 bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region)
 {
-	const char *wanted = comparison->wanted->symbol;
+	bool means = false;
+	struct pesa_error *error = NULL;
 
-	return !wanted || (region->symbol && !strcmp(region->symbol, wanted));
+	if (!comparison->wanted->symbol)
+		return true;
+	if (region->symbol)
+		error = name_search_means(&comparison->search, region->symbol, NULL, &means);
+	if (error)
+		standard_output_lacks_part();
+	pesa_error_free(error);
+	return means;
 }
 
 void compare_text_at(const struct comparison *comparison, const struct pesa_compare_place *place,
@@ -46,7 +55,8 @@ void compare_ordering_text(const struct comparison *comparison,
 		 all > 0 ? 100 * ordering->cycles / all : 0, text,
 		 ordering->modelled ? "" : "the model has no such instruction, ",
 		 ordering->drains ? "younger instructions wait for it, nothing is predicted for it"
-				  : "younger instructions do not wait for it");
+		 : ordering->memory ? "younger loads and stores wait for it"
+				    : "younger instructions do not wait for it");
 }
 
 bool compare_unexplained_text(const struct comparison *comparison, char *buffer, size_t size)
@@ -107,7 +117,7 @@ void compare_finding_name(const struct pesa_compare_finding *finding, char *buff
 		 pesa_compare_change_name(finding->kind));
 }
 
-/* Add to a text of `size` bytes, as much as there is room for. */
+/* Append to a text of `size` bytes; truncates. */
 static void add(char *buffer, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static void add(char *buffer, size_t size, const char *format, ...)

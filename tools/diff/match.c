@@ -16,6 +16,11 @@ bool diff_same_build(const struct pesa_dso *left, const struct pesa_dso *right)
 	       !memcmp(left->build_id, right->build_id, left->build_id_size);
 }
 
+bool diff_is_unnamed(const struct profile_group *group)
+{
+	return group->symbol && !group->symbol->linkage_name;
+}
+
 /* ---- Functions ----------------------------------------------------------------------------- */
 
 static const char *name_of(const struct profile_group *group)
@@ -44,21 +49,41 @@ static int by_name(const void *left, const void *right)
 	return order;
 }
 
-/* The functions, sorted by name, file and address; NULL: out of memory. */
+/* Whether the name of a group's function is one in the other profile.  A function without a symbol is
+ * named by its address, which is another one in another build. */
+static bool has_common_name(const struct profile_input *input, const struct profile_group *group,
+			    const struct profile_input *other)
+{
+	const struct pesa_dso *dso = pesa_profile_dso(input->profile, group->dso);
+
+	if (!diff_is_unnamed(group))
+		return true;
+	for (uint32_t i = 0; i < pesa_profile_dso_count(other->profile); i++)
+		if (diff_same_build(dso, pesa_profile_dso(other->profile, i)))
+			return true;
+	return false;
+}
+
+/* The *count functions that can be matched by name, sorted by name, file and address; NULL: out of
+ * memory. */
 static struct candidate *list_functions(const struct profile_input *input,
-					const struct profile_groups *groups)
+					const struct profile_groups *groups,
+					const struct profile_input *other, size_t *count)
 {
 	struct candidate *list = calloc(groups->count + 1, sizeof(*list));
 
+	*count = 0;
 	for (size_t i = 0; list && i < groups->count; i++) {
 		const struct profile_group *group = &groups->group[i];
 
-		list[i] = (struct candidate){
-			profile_base_name(pesa_profile_dso(input->profile, group->dso)->path),
-			name_of(group), group->symbol ? group->symbol->start : 0, i};
+		if (has_common_name(input, group, other))
+			list[(*count)++] = (struct candidate){
+				profile_base_name(
+					pesa_profile_dso(input->profile, group->dso)->path),
+				name_of(group), group->symbol ? group->symbol->start : 0, i};
 	}
-	if (list && groups->count)
-		qsort(list, groups->count, sizeof(*list), by_name);
+	if (list && *count)
+		qsort(list, *count, sizeof(*list), by_name);
 	return list;
 }
 
@@ -127,8 +152,9 @@ struct pesa_error *diff_match_functions(const struct profile_input *left_input,
 					const struct profile_input *right_input,
 					const struct profile_groups *right, size_t *partner)
 {
-	struct candidate *left_list = list_functions(left_input, left);
-	struct candidate *right_list = list_functions(right_input, right);
+	size_t left_count, right_count;
+	struct candidate *left_list = list_functions(left_input, left, right_input, &left_count);
+	struct candidate *right_list = list_functions(right_input, right, left_input, &right_count);
 	bool *left_taken = calloc(left->count + 1, sizeof(bool));
 	bool *right_taken = calloc(right->count + 1, sizeof(bool));
 	struct pesa_error *error = NULL;
@@ -136,8 +162,8 @@ struct pesa_error *diff_match_functions(const struct profile_input *left_input,
 	for (size_t i = 0; i < left->count; i++)
 		partner[i] = DIFF_NONE;
 	if (left_list && right_list && left_taken && right_taken)
-		match_lists(left_list, left->count, left_taken, right_list, right->count,
-			    right_taken, partner);
+		match_lists(left_list, left_count, left_taken, right_list, right_count, right_taken,
+			    partner);
 	else
 		error = pesa_error_no_memory();
 	free(left_list);
@@ -230,9 +256,10 @@ static void drop_offset(char *text, const char *reg)
 	}
 }
 
-/* Remove what changes when code moves.  `page` is the register of a preceding auipc, or "". */
-static void normalise(const struct diff_code *code, const struct listing_row *row,
-		      char text[TEXT_MAX], char page[8])
+/* Remove what changes when code moves.  `page` is the register of a preceding auipc, or "".
+ * `named`: keep the names of functions elsewhere. */
+static struct pesa_error *normalise(const struct diff_code *code, const struct listing_row *row,
+				    bool named, char text[TEXT_MAX], char page[8])
 {
 	const struct listing *listing = &code->listing;
 	const struct listing_row *first = &listing->row[0],
@@ -245,17 +272,21 @@ static void normalise(const struct diff_code *code, const struct listing_row *ro
 		bool inside = row->target >= first->address &&
 			      row->target < end->address + (end->length ? end->length : 1);
 
-		const struct pesa_symbol *symbol =
-			inside ? NULL
-			       : pesa_symbols_find(code->input->symbols, code->dso, row->target);
+		const struct pesa_symbol *symbol = NULL;
+		struct pesa_error *error = NULL;
 
+		if (!inside && named)
+			error = pesa_symbols_find(code->input->symbols, code->dso, row->target,
+						  &symbol);
+		if (error)
+			return error;
 		/* The distance depends on the code in between. */
 		snprintf(last, (size_t)(text + TEXT_MAX - last), "%s",
 			 symbol && symbol->name	       ? symbol->name
 			 : !inside		       ? "*"
 			 : row->target <= row->address ? "back"
 						       : "on");
-		return;
+		return NULL;
 	}
 	if (!strncmp(text, "auipc ", 6)) {
 		size_t length = strcspn(text + 6, ",");
@@ -265,12 +296,13 @@ static void normalise(const struct diff_code *code, const struct listing_row *ro
 		page[0] = '\0';
 		if (length < 8)
 			snprintf(page, 8, "%.*s", (int)length, text + 6);
-		return;
+		return NULL;
 	}
 	if (*page)
 		drop_offset(text, page);
 	page[0] = '\0';
 	drop_offset(text, "gp");
+	return NULL;
 }
 
 /* Number instructions by their normalised text. */
@@ -281,11 +313,30 @@ static struct pesa_error *number_texts(struct words *words, const struct diff_co
 
 	for (size_t i = 0; i < code->listing.count; i++) {
 		char text[TEXT_MAX];
+		struct pesa_error *error = normalise(code, &code->listing.row[i], true, text, page);
 
-		normalise(code, &code->listing.row[i], text, page);
+		if (error)
+			return error;
 		number[i] = number_of(words, text);
 		if (number[i] == UINT32_MAX)
 			return pesa_error_no_memory();
+	}
+	return NULL;
+}
+
+struct pesa_error *diff_code_digest(const struct diff_code *code, struct pesa_digest *digest)
+{
+	char page[8] = "";
+
+	*digest = (struct pesa_digest){0};
+	for (size_t i = 0; i < code->listing.count; i++) {
+		char text[TEXT_MAX];
+		struct pesa_error *error =
+			normalise(code, &code->listing.row[i], false, text, page);
+
+		if (error)
+			return error;
+		pesa_digest_text(digest, text);
 	}
 	return NULL;
 }

@@ -4,7 +4,8 @@
  *
  * Functions match if they have the same name, first those in binaries with the same file name;
  * functions with the same name (static ones) match in order.  Of the rest, names that are unique on
- * both sides match, in any binary.
+ * both sides match, in any binary.  Functions without a symbol, whose names are addresses, match by
+ * name in the same build only; in others by their code, if it is unique on both sides.
  *
  * Instructions of a function are aligned, see decoder/base/sequence.h.  Text is compared without
  * what changes when code moves: distances of targets, addresses made by auipc and the next
@@ -14,8 +15,9 @@
 #ifndef TOOLS_DIFF_MATCH_H
 #define TOOLS_DIFF_MATCH_H
 
+#include "decoder/base/digest.h"
 #include "tools/ui/listing.h"
-#include "tools/ui/profile_groups.h"
+#include "tools/groups/groups.h"
 #include "tools/ui/profile_input.h"
 
 #define DIFF_NONE SIZE_MAX
@@ -35,6 +37,23 @@ struct diff_code {
 	uint32_t dso;
 	struct listing listing;
 };
+
+/* A digest of the code that does not change when code moves, whatever the names of functions. */
+struct pesa_error *diff_code_digest(const struct diff_code *code, struct pesa_digest *digest);
+
+/*
+ * Match what diff_match_functions() has left where one of both has no symbol, by code.  list() makes
+ * the listing of a group of a side (0: left, 1: right); the caller of list() frees it.
+ */
+struct pesa_error *diff_match_code(const struct profile_groups *left,
+				   const struct profile_groups *right,
+				   struct pesa_error *(*list)(void *context, unsigned int side,
+							      const struct profile_group *group,
+							      struct diff_code *code),
+				   void *context, size_t *partner);
+
+/* Whether the function of a group has no symbol. */
+bool diff_is_unnamed(const struct profile_group *group);
 
 /* Match the instructions of two versions of a function; partner: as above. */
 struct pesa_error *diff_match_instructions(const struct diff_code *left,

@@ -6,6 +6,7 @@
 
 #include "tools/diff/match.h"
 #include "tools/diff/rows.h"
+#include "tools/names/match.h"
 
 #define DISCOVERY_RATE 0.05
 
@@ -15,6 +16,7 @@ struct making {
 	struct diff_rows *rows;
 	struct profile_groups groups[DIFF_SIDES];
 	struct listing_isas *isas[DIFF_SIDES];
+	struct name_search search; /* for wanted->symbol */
 };
 
 /* ---- Figures ------------------------------------------------------------------------------- */
@@ -98,22 +100,26 @@ static struct diff_figures figures_of_group(const struct making *making, enum di
 	return figures;
 }
 
-static struct diff_figures figures_of_row(const struct making *making, enum diff_side side,
-					  uint32_t dso, const struct listing_row *row)
+static struct pesa_error *set_figures(const struct making *making, enum diff_side side,
+				      uint32_t dso, const struct listing_row *row,
+				      struct diff_figures *result)
 {
 	const struct profile_input *input = &making->input[side];
 	const struct pesa_instruction *instruction = row->instruction;
-	struct pesa_source source = pesa_symbols_source(input->symbols, dso, row->address);
 	double scale = scale_of(making, side);
-	struct diff_figures figures = {.present = true,
-				       .dso = dso,
-				       .address = row->address,
-				       .file = source.file,
-				       .line = source.line};
+	struct diff_figures figures = {.present = true, .dso = dso, .address = row->address};
+	struct pesa_source source;
+	struct pesa_error *error;
 
+	error = pesa_symbols_source(input->symbols, dso, row->address, &source);
+	if (error)
+		return error;
+	figures.file = source.file;
+	figures.line = source.line;
 	if (!instruction) {
 		figures.variance = variance_of_nothing(making, side) * scale * scale;
-		return figures;
+		*result = figures;
+		return NULL;
 	}
 	figures.cycles = cycles_of(instruction->weight) * scale;
 	figures.variance = variance_of_instruction(making, side, instruction) * scale * scale;
@@ -123,7 +129,8 @@ static struct diff_figures figures_of_row(const struct making *making, enum diff
 	if (instruction->executions)
 		figures.cost = pesa_estimate_cycles_per_execution(input->profile, instruction,
 								  PROFILE_CONFIDENCE);
-	return figures;
+	*result = figures;
+	return NULL;
 }
 
 /* ---- Tests --------------------------------------------------------------------------------- */
@@ -264,6 +271,12 @@ static const char *function_name(const struct profile_group *group)
 	return group->symbol && group->symbol->name ? group->symbol->name : "[unknown]";
 }
 
+/* The name for a pair, of which either may be NULL: the new one, unless only the old one is a symbol's. */
+static const char *pair_name(const struct profile_group *old, const struct profile_group *new)
+{
+	return function_name(!new || (old && diff_is_unnamed(new)) ? old : new);
+}
+
 /* A row for a function; either may be NULL. */
 static struct pesa_error *add_function(struct making *making, const struct profile_group *old,
 				       const struct profile_group *new)
@@ -273,7 +286,7 @@ static struct pesa_error *add_function(struct making *making, const struct profi
 
 	if (!row)
 		return pesa_error_no_memory();
-	row->function = function_name(new ? new : old);
+	row->function = pair_name(old, new);
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		if (!group[side])
 			continue;
@@ -310,12 +323,15 @@ static struct pesa_error *add_instruction(struct making *making, const char *fun
 	row->function = function;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		const struct listing_row *instruction;
+		struct pesa_error *error;
 
 		if (at[side] == DIFF_NONE)
 			continue;
 		instruction = &code[side].listing.row[at[side]];
-		row->side[side] =
-			figures_of_row(making, (enum diff_side)side, code[side].dso, instruction);
+		error = set_figures(making, (enum diff_side)side, code[side].dso, instruction,
+				    &row->side[side]);
+		if (error)
+			return error;
 		/* Use the new side's text if there is one. */
 		free(row->old_text);
 		row->old_text = row->text;
@@ -388,11 +404,14 @@ static struct pesa_error *list_lines(const struct diff_code *code, struct lines 
 		return pesa_error_no_memory();
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct listing_row *row = &listing->row[i];
-		struct pesa_source source =
-			pesa_symbols_source(code->input->symbols, code->dso, row->address);
+		struct pesa_source source;
+		struct pesa_error *error;
 		struct line *line;
 		size_t at = 0;
 
+		error = pesa_symbols_source(code->input->symbols, code->dso, row->address, &source);
+		if (error)
+			return error;
 		while (at < lines->count && (lines->line[at].number != source.line ||
 					     lines->line[at].file != source.file))
 			at++;
@@ -550,7 +569,7 @@ static struct pesa_error *match_code(const struct diff_code code[DIFF_SIDES], si
 static struct pesa_error *add_inside(struct making *making, const struct profile_group *old,
 				     const struct profile_group *new)
 {
-	const char *function = function_name(new ? new : old);
+	const char *function = pair_name(old, new);
 	struct diff_code code[DIFF_SIDES] = {0};
 	struct pesa_error *error;
 	size_t *partner = NULL;
@@ -573,22 +592,49 @@ static struct pesa_error *add_inside(struct making *making, const struct profile
 	return error;
 }
 
-static bool is_wanted(const struct making *making, const struct profile_group *group)
+static const char *linkage_name(const struct profile_group *group)
 {
-	const char *name = making->wanted->symbol;
+	return group->symbol ? group->symbol->linkage_name : NULL;
+}
 
-	return !name || !strcmp(name, function_name(group)) ||
-	       (group->symbol && group->symbol->linkage_name &&
-		!strcmp(name, group->symbol->linkage_name));
+/* Find out what the wanted name means among the functions of both sides. */
+static struct pesa_error *consider_all(struct making *making)
+{
+	struct pesa_error *error = NULL;
+
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const struct profile_groups *groups = &making->groups[side];
+
+		for (size_t i = 0; i < groups->count && !error; i++)
+			error = name_search_consider(&making->search,
+						     function_name(&groups->group[i]),
+						     linkage_name(&groups->group[i]));
+	}
+	return error;
 }
 
 static struct pesa_error *add(struct making *making, const struct profile_group *old,
 			      const struct profile_group *new)
 {
-	if (!is_wanted(making, new ? new : old))
-		return NULL;
+	bool wanted = !making->wanted->symbol;
+	struct pesa_error *error = NULL;
+
+	if (!wanted && new)
+		error = name_search_means(&making->search, function_name(new), linkage_name(new),
+					  &wanted);
+	if (!wanted && old && !error)
+		error = name_search_means(&making->search, function_name(old), linkage_name(old),
+					  &wanted);
+	if (error || !wanted)
+		return error;
 	return making->wanted->by == DIFF_BY_SYMBOL ? add_function(making, old, new)
 						    : add_inside(making, old, new);
+}
+
+static struct pesa_error *list_side(void *context, unsigned int side,
+				    const struct profile_group *group, struct diff_code *code)
+{
+	return list_code(context, (enum diff_side)side, group, code);
 }
 
 static struct pesa_error *add_all(struct making *making)
@@ -602,6 +648,8 @@ static struct pesa_error *add_all(struct making *making)
 							  &making->input[DIFF_NEW], new, partner)
 				   : pesa_error_no_memory();
 
+	if (!error)
+		error = diff_match_code(old, new, list_side, making, partner);
 	for (size_t i = 0; !error && i < old->count; i++) {
 		const bool both = partner[i] != DIFF_NONE;
 
@@ -623,7 +671,7 @@ static void free_row(struct diff_row *row)
 	free(row->old_text);
 }
 
-static bool is_unsampled(const struct diff_row *row)
+bool diff_row_is_unsampled(const struct diff_row *row)
 {
 	return !(row->side[DIFF_OLD].cycles > 0) && !(row->side[DIFF_NEW].cycles > 0);
 }
@@ -636,7 +684,7 @@ static void drop_unsampled(struct diff_rows *rows)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		if (is_unsampled(&rows->row[i]))
+		if (diff_row_is_unsampled(&rows->row[i]))
 			free_row(&rows->row[i]);
 		else
 			rows->row[kept++] = rows->row[i];
@@ -671,8 +719,14 @@ struct pesa_error *diff_rows_make(const struct profile_input input[DIFF_SIDES],
 	if (wanted->shares && total[DIFF_NEW] > 0)
 		rows->scale = total[DIFF_OLD] / total[DIFF_NEW];
 	error = prepare(&making);
+	if (!error && wanted->symbol)
+		error = name_search_begin(&making.search, wanted->symbol);
+	if (!error && wanted->symbol)
+		error = consider_all(&making);
 	if (!error)
 		error = add_all(&making);
+	rows->nearest = making.search.suggestion;
+	name_search_end(&making.search);
 	if (!wanted->symbol)
 		drop_unsampled(rows);
 	for (size_t i = 0; !error && i < rows->count; i++)

@@ -51,13 +51,15 @@ struct diff_row {
 struct diff_rows {
 	struct diff_row *row; /* significant ones first, then by the size of the change */
 	size_t count, room;
-	double scale; /* the cycles of the new profile were multiplied by it */
+	double scale;	     /* the cycles of the new profile were multiplied by it */
+	const char *nearest; /* no rows: the function nearest to the wanted name; NULL: none is */
 };
 
 struct diff_wanted {
 	enum diff_by by;
 	bool shares; /* compare shares of all cycles */
-	/* Only this function, with its rows in the order of the new code; NULL: all functions. */
+	/* Only the functions that this name means (tools/names/match.h), with their rows in the order
+	 * of the new code; NULL: all functions. */
 	const char *symbol;
 };
 
@@ -65,5 +67,7 @@ struct diff_wanted {
 struct pesa_error *diff_rows_make(const struct profile_input input[DIFF_SIDES],
 				  const struct diff_wanted *wanted, struct diff_rows *rows);
 void diff_rows_free(struct diff_rows *rows);
+/* Whether neither side has cycles. */
+bool diff_row_is_unsampled(const struct diff_row *row);
 
 #endif

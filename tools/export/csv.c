@@ -7,7 +7,7 @@
 #include "decoder/base/terminal_text.h"
 #include "tools/export/csv.h"
 #include "tools/ui/listing.h"
-#include "tools/ui/profile_groups.h"
+#include "tools/groups/groups.h"
 
 struct csv {
 	const struct profile_input *input;
@@ -132,7 +132,7 @@ static void put_symbol(struct csv *csv, const struct csv_row *row)
 	} else if (csv->keys == GROUP_BY_LINE) {
 		put_text(csv, NULL);
 	} else {
-		put_text(csv, row->group->symbol ? row->group->symbol->name : "[unknown]");
+		put_text(csv, profile_symbol_name(row->group->symbol));
 	}
 }
 
@@ -243,12 +243,11 @@ static void put_group(struct csv *csv, const struct profile_group *group)
 		row.instruction.address = instruction->address;
 		row.instruction.instruction = instruction;
 		listing_decode(input, csv->isas, group->dso, &row.instruction);
-		row.source = pesa_symbols_source(input->symbols, group->dso, instruction->address);
+		row.source = profile_source(input, group->dso, instruction->address);
 	} else {
 		row.cycles = cycles_of_share(input, group->weight);
 		if (csv->keys & GROUP_BY_SYMBOL && group->symbol)
-			row.source = pesa_symbols_source(input->symbols, group->dso,
-							 group->symbol->start);
+			row.source = profile_source(input, group->dso, group->symbol->start);
 	}
 	if (group->entry && !input->plain)
 		row.executions =

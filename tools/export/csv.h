@@ -13,7 +13,7 @@
 
 #include "tools/ui/profile_input.h"
 
-/* keys: GROUP_BY_* of tools/ui/profile_groups.h.  The caller checks `out` for errors. */
+/* keys: GROUP_BY_* of tools/groups/groups.h.  The caller checks `out` for errors. */
 struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys, FILE *out);
 
 #endif

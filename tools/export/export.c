@@ -8,7 +8,7 @@
 #include "pesa/export.h"
 #include "tools/commands.h"
 #include "tools/export/csv.h"
-#include "tools/ui/profile_groups.h"
+#include "tools/groups/groups.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/safe_output.h"
 
@@ -155,8 +155,9 @@ static const char *format_name(const struct export_options *wanted)
 }
 
 /* Print as JSON what was exported; the export itself is in a file. */
-static int print_json(const struct export_options *wanted, const struct pesa_export *rows,
-		      const struct profile_input *input)
+static struct pesa_error *print_json(const struct export_options *wanted,
+				     const struct pesa_export *rows,
+				     const struct profile_input *input)
 {
 	struct ui_json json;
 
@@ -167,7 +168,7 @@ static int print_json(const struct export_options *wanted, const struct pesa_exp
 	ui_json_member(&json, "rows", wanted->csv ? NULL : ui_json_count(pesa_export_count(rows)));
 	profile_json_problems(input, &json);
 	ui_json_end(&json);
-	return ui_json_close("export", stdout) ? 0 : 1;
+	return ui_json_close(stdout);
 }
 
 static struct pesa_error *write_csv(const struct export_options *wanted,
@@ -191,9 +192,9 @@ static int export_to(const struct export_options *wanted, struct pesa_export *ro
 
 	if (!error && closed)
 		error = pesa_error_system(errno, "the export could not be written in full");
-	if (error)
-		return profile_fail("export", error);
-	return wanted->input.json ? print_json(wanted, rows, input) : 0;
+	if (!error && wanted->input.json)
+		error = print_json(wanted, rows, input);
+	return error ? profile_fail("export", error) : 0;
 }
 
 /* Report lost and missing data. */
@@ -215,6 +216,7 @@ static void say_what_is_missing(const struct profile_input *input)
 static int export(struct export_options *wanted, struct pesa_export *rows)
 {
 	struct profile_input input;
+	struct pesa_error *error;
 	int status = 1;
 	FILE *out;
 
@@ -222,8 +224,9 @@ static int export(struct export_options *wanted, struct pesa_export *rows)
 		wanted->input.outputs[0] = wanted->output;
 	if (!wanted->csv)
 		wanted->input.listener = pesa_export_listener(rows);
-	if (!profile_input_open(&input, &wanted->input, "export"))
-		return 1;
+	error = profile_input_open(&input, &wanted->input, "export");
+	if (error)
+		return profile_fail("export", error);
 	if (profile_has_cycles(&input)) {
 		say_what_is_missing(&input);
 		out = open_output(wanted);

@@ -14,6 +14,7 @@
 #include "tools/commands.h"
 #include "tools/import/locate.h"
 #include "tools/import/output.h"
+#include "tools/import/page.h"
 #include "tools/import/summary.h"
 #include "tools/import/text.h"
 #include "tools/ui/output_files.h"
@@ -30,6 +31,7 @@
 struct arguments {
 	const char *format, *map, *core, *output, *golden, *trace;
 	const char *of_samples; /* an option given that requires a period */
+	const char *html;
 	uint64_t period, jitter, seed, width, ticks, frequency, xlen;
 	bool has_jitter;
 	struct profile_summary_options printed;
@@ -45,6 +47,7 @@ enum {
 	KEY_FREQUENCY,
 	KEY_XLEN,
 	KEY_TICKS,
+	KEY_HTML,
 };
 
 static const struct argp_option options[] = {
@@ -72,6 +75,8 @@ static const struct argp_option options[] = {
 	{"xlen", KEY_XLEN, "32|64", 0, "Register width, where no ELF file tells it (default: 64)",
 	 0},
 	{"ticks", KEY_TICKS, "N", 0, "Ticks of a cycle in O3PipeView (default: found out)", 0},
+	{"html", KEY_HTML, "FILE", 0,
+	 "Write a page to FILE, too: the pipeline of the first 100,000 instructions", 0},
 	{"compression", 'z', "N", 0, "zstd level of the files, 0 for none (default: 1)", 0},
 	{0},
 };
@@ -119,6 +124,7 @@ static struct pesa_error *check_outputs(const struct arguments *arguments)
 		 .what = arguments->period ? "the samples" : "the profile"},
 		{.path = arguments->golden, .what = "the exact profile"},
 		{.path = arguments->printed.json, .what = "the summary"},
+		{.path = arguments->html, .what = "the page"},
 	};
 
 	return output_files_check(files, sizeof(files) / sizeof(files[0]));
@@ -177,6 +183,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CORE:
 		arguments->core = argument;
 		return 0;
+	case KEY_HTML:
+		arguments->html = argument;
+		return 0;
 	case 'z':
 		if (!number_read(argument, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level))
 			profile_bad_value(state, "--compression", argument, "0 to 22");
@@ -212,6 +221,7 @@ static const struct argp argp = {
 	       "input.\vExamples:\n"
 	       "  pesa import -m rsd -e program.elf -c 1000 -g golden.data kanata.log.gz\n"
 	       "  pesa report && pesa error --golden golden.data\n"
+	       "  pesa import --html pipeline.html kanata.log.gz\n"
 	       "\n"
 	       "The manual page pesa-import(1) explains all.",
 };
@@ -323,6 +333,7 @@ struct import {
 	struct pesa_capabilities capabilities;
 	struct import_output output;
 	struct pesa_pipeline *pipeline;
+	struct import_page *page; /* NULL: not wanted */
 	char *piece;
 	size_t got;
 };
@@ -375,6 +386,22 @@ static struct pesa_error *sample(void *context, uint32_t hart, uint64_t cycle,
 	struct import *import = context;
 
 	return import_output_sample(&import->output, hart, cycle, record, branches, count);
+}
+
+static void named(void *context, uint64_t pc, const char *text)
+{
+	import_page_named(((const struct import *)context)->page, pc, text);
+}
+
+static void passed(void *context, const struct pesa_pipeline_passed *instruction)
+{
+	import_page_passed(((const struct import *)context)->page, instruction);
+}
+
+static void cycles(void *context, uint32_t hart, uint64_t start, uint64_t end, unsigned int state,
+		   uint16_t cause)
+{
+	import_page_cycles(((const struct import *)context)->page, hart, start, end, state, cause);
 }
 
 /* ---- Where files were loaded ----------------------------------------------------------------- */
@@ -525,6 +552,14 @@ static struct pesa_error *open_all(struct import *import, char **command)
 		.sample = arguments->period ? sample : NULL,
 		.context = import,
 	};
+	if (arguments->html) {
+		import->page = import_page_create();
+		if (!import->page)
+			return pesa_error_no_memory();
+		wanted.named = named;
+		wanted.passed = passed;
+		wanted.cycles = cycles;
+	}
 	error = import_output_open(&import->output, arguments->output, arguments->golden);
 	if (error)
 		return error;
@@ -592,8 +627,12 @@ static int report(struct import *import)
 
 	if (!arguments->printed.quiet)
 		import_summary_print(&result, stderr);
-	if (arguments->printed.wants_json && !import_summary_json(&result, arguments->printed.json))
-		return 1;
+	if (arguments->printed.wants_json) {
+		struct pesa_error *error = import_summary_json(&result, arguments->printed.json);
+
+		if (error)
+			return profile_fail("import", error);
+	}
 	return import_summary_sound(&result) ? 0 : 1;
 }
 
@@ -619,9 +658,13 @@ static int run(const struct arguments *arguments, struct import_text *text, char
 		import_output_abandon(&import.output);
 	else
 		error = import_output_finish(&import.output);
+	if (!error && import.page)
+		error = import_page_write(import.page, pesa_pipeline_summary(import.pipeline),
+					  &import.capabilities, arguments->trace, arguments->html);
 	status = error ? profile_fail("import", error) : report(&import);
 	pesa_pipeline_free(import.pipeline);
 	pesa_pipeline_map_free(import.map);
+	import_page_free(import.page);
 	pesa_unpack_close(import.unpack);
 	free(import.piece);
 	return status;

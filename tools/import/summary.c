@@ -205,14 +205,16 @@ static void write_problems(struct ui_json *json, const struct pesa_pipeline_summ
 	ui_json_array_end(json);
 }
 
-bool import_summary_json(const struct import_result *result, const char *path)
+struct pesa_error *import_summary_json(const struct import_result *result, const char *path)
 {
 	const struct pesa_pipeline_summary *summary = result->summary;
-	FILE *stream = ui_json_open("import", path);
+	struct pesa_error *error;
 	struct ui_json json;
+	FILE *stream;
 
-	if (!stream)
-		return false;
+	error = ui_json_open(path, &stream);
+	if (error)
+		return error;
 	ui_json_begin(&json, stream, "import");
 	ui_json_member(&json, "trace", ui_json_string(result->trace));
 	ui_json_member(&json, "state_map", ui_json_string(result->map));
@@ -246,7 +248,7 @@ bool import_summary_json(const struct import_result *result, const char *path)
 	write_rules(&json, summary);
 	write_problems(&json, summary);
 	ui_json_end(&json);
-	return ui_json_close("import", stream);
+	return ui_json_close(stream);
 }
 
 /* ---- Checks -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "pesa/error.h"
 #include "pesa/pipeline_trace.h"
 #include "tools/import/text.h"
 
@@ -20,8 +21,8 @@ struct import_result {
 };
 
 void import_summary_print(const struct import_result *result, FILE *out);
-/* Write to a file, NULL: standard output.  False: failed, after a message. */
-bool import_summary_json(const struct import_result *result, const char *path);
+/* Write to a file, NULL: standard output. */
+struct pesa_error *import_summary_json(const struct import_result *result, const char *path);
 /* Return whether the whole trace was read and every cycle is accounted; reports what is not. */
 bool import_summary_sound(const struct import_result *result);
 

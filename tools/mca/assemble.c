@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The built-in assembler: assembly source to instructions, see reader.h.
+ * The built-in assembler: makes instructions from assembly source, see reader.h.
  *
  * If it does not support a line, it gives up on the whole source, which is then assembled by
  * another program.
@@ -28,7 +28,7 @@ static void names_sort(struct mca_names *names)
 		qsort(names->name, names->count, sizeof(*names->name), compare_names);
 }
 
-/* In a sorted list. */
+/* Return whether a sorted list has a name. */
 static bool names_have(const struct mca_names *names, struct mca_name name)
 {
 	return names->count &&
@@ -37,7 +37,7 @@ static bool names_have(const struct mca_names *names, struct mca_name name)
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* The length of a label at the start of a text, without the colon; 0: none. */
+/* The length of the label at the start of a text, without its colon; 0: no label. */
 static size_t label_length(const char *text, size_t length)
 {
 	size_t used = 0;
@@ -128,7 +128,7 @@ static struct pesa_error *read_line(struct mca_program *program, const char *tex
 	return error;
 }
 
-/* Read all lines.  A marker's offset is the number of the following statement, for now. */
+/* Read all lines.  Until finish(), a marker's offset is the index of the next statement. */
 static struct pesa_error *read_lines(struct mca_program *program, struct mca_reader *reader,
 				     bool *supported)
 {
@@ -145,7 +145,7 @@ static struct pesa_error *read_lines(struct mca_program *program, struct mca_rea
 			return error;
 		for (unsigned int n = first; n < program->statement_count; n++)
 			program->statements[n].comment =
-				(struct mca_name){line->slashes, line->slashes_length};
+				(struct mca_name){line->comment, line->comment_length};
 		if (line->marker < 0)
 			continue;
 		marker = &reader->markers[line->marker];
@@ -181,7 +181,7 @@ static struct mca_label *sort_labels(const struct mca_program *program, size_t *
 	return sorted;
 }
 
-/* Resolve a statement's symbol.  False: invalid here, or only a linker knows it. */
+/* Resolve a statement's symbol.  False: it is not valid here, or only a linker can resolve it. */
 static bool resolve(struct mca_program *program, const struct mca_label *labels, size_t count,
 		    struct mca_statement *statement)
 {
@@ -213,7 +213,7 @@ static bool resolve(struct mca_program *program, const struct mca_label *labels,
 	}
 }
 
-/* *resolved: every symbol is defined once, and what uses it is supported. */
+/* *resolved: every symbol is defined once, and all its uses are supported. */
 static struct pesa_error *resolve_all(struct mca_program *program, bool *resolved)
 {
 	struct mca_label *labels;
@@ -264,7 +264,7 @@ static uint64_t offset_of(const struct mca_program *program, unsigned int statem
 	return statement < program->statement_count ? program->statements[statement].offset : end;
 }
 
-/* Set a branch's target, or make the branch longer.  False: out of range. */
+/* Set a branch's target, or replace the branch by its long form.  False: out of range. */
 static bool reach(struct mca_program *program, struct mca_statement *statement, uint64_t end,
 		  bool *grown)
 {
@@ -284,7 +284,10 @@ static bool reach(struct mca_program *program, struct mca_statement *statement, 
 	return true;
 }
 
-/* Relaxation: short branches grow until all reach their targets; distances never shrink. */
+/*
+ * Branch relaxation: replace short branches by their long form until all reach their targets.  It
+ * ends because no branch becomes shorter again.
+ */
 static bool fit_branches(struct mca_program *program)
 {
 	bool grown;
@@ -322,8 +325,8 @@ static bool statement_at(const struct mca_program *program, uint64_t offset, uin
 }
 
 /*
- * The only label at a statement, or NULL.  False: several, or one without a name; their order in an
- * object file is not known here.
+ * The only label at a statement, or NULL.  False: it has several labels, or one without a name, and
+ * their order in an object file is not known.
  */
 static bool only_label(const struct mca_program *program, unsigned int statement,
 		       const struct mca_label **label)
@@ -348,7 +351,7 @@ static bool only_label(const struct mca_program *program, unsigned int statement
 	return true;
 }
 
-/* Neither a number with b or f, nor ".". */
+/* Return whether a symbol is neither a local label reference ("1b", "2f") nor ".". */
 static bool is_named(struct mca_name symbol)
 {
 	return symbol.length && !isdigit((unsigned char)*symbol.text) &&
@@ -356,9 +359,10 @@ static bool is_named(struct mca_name symbol)
 }
 
 /*
- * The text of an instruction, as in object.c, but with the source's own symbol for the target if
- * several labels are at that place.  That applies to the last instruction of a statement; the first
- * one of a branch that had to grow jumps over the next one.  False: the text is not certain.
+ * Print an instruction as object.c does.  Exception: the target of the last instruction of a
+ * statement is shown by the symbol in the source, even if other labels have the same address.  (In
+ * a branch that had to grow, the first instruction jumps over the last one.)  False: object.c might
+ * print another text.
  */
 static bool print(const struct mca_program *program, const struct pesa_insn *insn,
 		  struct mca_name symbol, bool last, uint64_t offset, uint64_t end, char *text,
@@ -376,7 +380,7 @@ static bool print(const struct mca_program *program, const struct pesa_insn *ins
 		return true;
 	}
 	if (!symbol.length || !pesa_insn_target(insn, offset, &target))
-		return true; /* a number stays a number */
+		return true; /* the source has a number, not a label */
 	if (statement_at(program, target, end, &statement) &&
 	    !only_label(program, statement, &label))
 		return false;
@@ -391,8 +395,8 @@ static bool print(const struct mca_program *program, const struct pesa_insn *ins
 
 /*
  * Decode the bits again, to get the same result as from an object file.  Exception: a processor may
- * have a second name for an instruction (mips.ihb for slli); then use the source's.  False: not
- * certain.
+ * have a second name for an encoding (mips.ihb for slli); then keep the instruction of the source.
+ * False: the bits cannot be decoded.
  */
 static bool decode(const struct mca_program *program, const struct pesa_insn *insn,
 		   struct pesa_insn *decoded)
@@ -408,7 +412,7 @@ static bool decode(const struct mca_program *program, const struct pesa_insn *in
 	return true;
 }
 
-/* *sure: the whole statement is certain. */
+/* *sure: an assembler would give the same instructions and texts for this statement. */
 static struct pesa_error *add_instructions(struct mca_reader *reader,
 					   const struct mca_program *program,
 					   const struct mca_statement *statement, uint64_t end,
@@ -421,7 +425,7 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 	char text[512], *comment = NULL;
 
 	*sure = true;
-	/* Like LLVM, which has no source location for instructions of an expansion. */
+	/* LLVM has no source location, and so no comment, for the instructions of an expansion. */
 	if (statement->comment.text &&
 	    (assembly->count == 1 || assembly->use == PESA_SYMBOL_CALL)) {
 		comment = strndup(statement->comment.text, statement->comment.length);
@@ -447,7 +451,7 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 			*sure = print(program, &instruction.insn, symbol, i + 1 == assembly->count,
 				      offset, end, text, sizeof(text));
 			if (*sure && symbol.length)
-				mca_forget_target(program->isa, &instruction.insn);
+				mca_clear_target(program->isa, &instruction.insn);
 		}
 		if (*sure)
 			error = mca_reader_add(reader, SECTION, offset, &instruction, text,
@@ -484,7 +488,7 @@ static struct pesa_error *finish(struct mca_reader *reader, const struct mca_pro
 		marker->placed = true;
 	}
 	if (!*done)
-		mca_reader_forget(reader);
+		mca_reader_clear(reader);
 	return error;
 }
 
@@ -498,7 +502,7 @@ struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done)
 	error = pesa_isa_create(reader->options->isa, &program.isa);
 	if (error && error->code == PESA_ERROR_NO_MEMORY)
 		return error;
-	if (error) { /* an extension that another program may know */
+	if (error) { /* an unknown extension: an assembler may know it */
 		pesa_error_free(error);
 		return NULL;
 	}

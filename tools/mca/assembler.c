@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Assembles a source with another program: llvm-mc, clang or GNU as. */
+/* Assembles a source with an assembler program: llvm-mc, clang or GNU as. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,10 +16,10 @@
 #define MESSAGES_MAX (1 << 20)
 
 /* Time limit of the assembler; llvm-mc takes some seconds for a million lines. */
-#define SECONDS	     60
-#define SECONDS_MOST 86400
-#define MEMORY_SIZE  (UINT64_C(8) << 30)
-#define FILE_SIZE    (UINT64_C(256) << 20)
+#define SECONDS	    60
+#define SECONDS_MAX 86400
+#define MEMORY_SIZE (UINT64_C(8) << 30)
+#define FILE_SIZE   (UINT64_C(256) << 20)
 
 /* The directory is removed when pesa ends for any reason (temporary_directory.h). */
 struct files {
@@ -135,9 +135,9 @@ static void run_assembler(const struct assembler *assembler, const char *isa, co
 /* The result of running an assembler. */
 enum outcome {
 	ASSEMBLED,
-	SKIPPED, /* failed, but statements were left out: try again */
-	UNFIT,	 /* failed without naming a line: another assembler may succeed */
-	REJECTED,
+	SKIPPED,  /* failed, but statements were left out: try again */
+	FAILED,	  /* without naming a line: another assembler may succeed */
+	REJECTED, /* the assembler's message names a line */
 };
 
 /* Return the assembler's first message as one line that names the input; or SKIPPED. */
@@ -146,7 +146,7 @@ static struct pesa_error *assembler_failed(struct mca_reader *reader, const char
 {
 	struct pesa_error *error = NULL;
 	FILE *file = fopen(messages, "re");
-	char *text = calloc(1, MESSAGES_MAX + 1), *line_end, *place;
+	char *text = calloc(1, MESSAGES_MAX + 1), *line_end, *message;
 	unsigned int skipped = 0;
 
 	if (file && text)
@@ -160,18 +160,18 @@ static struct pesa_error *assembler_failed(struct mca_reader *reader, const char
 	if (skipped) {
 		*outcome = SKIPPED;
 	} else if (!error) {
-		for (place = text; (place = strstr(place, input)); place++)
-			if (place[strlen(input)] == ':' &&
-			    strspn(place + strlen(input) + 1, "0123456789"))
+		for (message = text; (message = strstr(message, input)); message++)
+			if (message[strlen(input)] == ':' &&
+			    strspn(message + strlen(input) + 1, "0123456789"))
 				break;
-		*outcome = place ? REJECTED : UNFIT;
-		place = place ? place + strlen(input) : text;
-		line_end = strchr(place, '\n');
+		*outcome = message ? REJECTED : FAILED;
+		message = message ? message + strlen(input) : text;
+		line_end = strchr(message, '\n');
 		if (line_end)
 			*line_end = '\0';
 		error = pesa_error_create(
-			PESA_ERROR_FORMAT, "%s%s%s%s", reader->name, *place == ':' ? "" : ": ",
-			*place ? place : "the assembler failed",
+			PESA_ERROR_FORMAT, "%s%s%s%s", reader->name, *message == ':' ? "" : ": ",
+			*message ? message : "the assembler failed",
 			*outcome == REJECTED
 				? "; -skip-unsupported-instructions=parse-failure leaves it out"
 				: "");
@@ -180,7 +180,7 @@ static struct pesa_error *assembler_failed(struct mca_reader *reader, const char
 	return error;
 }
 
-/* No line is at fault, and another program would probably fail too. */
+/* The error for an exceeded limit.  Other assemblers are not tried: they would probably fail too. */
 static struct pesa_error *over_limit(const struct mca_reader *reader,
 				     const struct assembler *assembler,
 				     const struct process_limits *limits, enum process_end end)
@@ -188,7 +188,7 @@ static struct pesa_error *over_limit(const struct mca_reader *reader,
 	if (end == PROCESS_LATE)
 		return pesa_error_create(PESA_ERROR_OTHER,
 					 "%s: %s took more than %u seconds and was stopped; "
-					 "PESA_ASSEMBLER_SECONDS gives it more",
+					 "set PESA_ASSEMBLER_SECONDS to raise the limit",
 					 reader->name, assembler->program, limits->seconds);
 	return pesa_error_create(PESA_ERROR_OTHER, "%s: %s wrote more than %u MiB and was stopped",
 				 reader->name, assembler->program,
@@ -209,7 +209,7 @@ static struct pesa_error *run(struct mca_reader *reader, const struct assembler 
 		return pesa_error_system(errno, "%s: cannot write", files->messages);
 	process = limited_process_start(limits, log);
 	if (!process) {
-		/* Temporary files of the program are removed as well. */
+		/* The assembler's temporary files are removed with the directory. */
 		setenv("TMPDIR", files->directory, 1);
 		run_assembler(assembler, reader->options->isa, files->input, files->output);
 	}
@@ -229,7 +229,7 @@ static struct pesa_error *run(struct mca_reader *reader, const struct assembler 
 static struct pesa_error *assemble(struct mca_reader *reader, const struct files *files,
 				   const struct process_limits *limits, enum outcome *outcome)
 {
-	/* A newer LLVM knows more extensions than the distribution's default. */
+	/* The newest LLVM is first: it knows more extensions than the distribution's default. */
 	static const struct assembler assemblers[] = {
 		{"llvm-mc-22", LLVM_MC},
 		{"llvm-mc", LLVM_MC},
@@ -246,7 +246,7 @@ static struct pesa_error *assemble(struct mca_reader *reader, const struct files
 		if (!find_program(assemblers[i].program))
 			continue;
 		error = run(reader, &assemblers[i], files, limits, outcome);
-		if (*outcome != UNFIT) {
+		if (*outcome != FAILED) {
 			pesa_error_free(first);
 			return error;
 		}
@@ -284,14 +284,14 @@ static struct pesa_error *write_input(const struct mca_reader *reader, const cha
 
 static struct pesa_error *read_limits(struct process_limits *limits)
 {
-	const char *given = getenv("PESA_ASSEMBLER_SECONDS");
+	const char *value = getenv("PESA_ASSEMBLER_SECONDS");
 	uint64_t seconds = SECONDS;
 
-	if (given && !number_read(given, 10, 1, SECONDS_MOST, &seconds))
+	if (value && !number_read(value, 10, 1, SECONDS_MAX, &seconds))
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
-			"PESA_ASSEMBLER_SECONDS is a number from 1 to %d, not '%s'", SECONDS_MOST,
-			given);
+			"PESA_ASSEMBLER_SECONDS is a number from 1 to %d, not '%s'", SECONDS_MAX,
+			value);
 	*limits = (struct process_limits){.seconds = (unsigned int)seconds,
 					  .memory_size = MEMORY_SIZE,
 					  .file_size = FILE_SIZE};

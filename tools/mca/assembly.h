@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly source as a list of statements: the instructions in order, and the labels, symbols and
- * sections that affect them.  directives.c reads the directives; assemble.c reads everything else and
- * assigns offsets to the instructions.
+ * A program in assembly source: a list of statements (instructions) in order, and the labels, symbols
+ * and sections that affect them.  directives.c reads the directives; assemble.c reads everything else
+ * and assigns offsets to the instructions.
  *
  * Names refer to the text of the source, which must live longer than the program.
  */
@@ -30,7 +30,7 @@ struct mca_statement {
 	struct mca_name comment;
 };
 
-/* A label in the code section, or a place where LLVM creates an unnamed one. */
+/* A label in the code section.  LLVM also creates labels without a name. */
 struct mca_label {
 	struct mca_name name;	/* text NULL: unnamed */
 	unsigned int statement; /* index of the statement that follows the label */

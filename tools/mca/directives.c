@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiler-generated directives that do not change the instructions.
+ * Reads directives that compilers generate and that do not change the instructions.
  *
  * Only the forms that compilers write are accepted, so that nothing is accepted that an assembler
  * would reject.
@@ -62,8 +62,8 @@ static bool begins(struct mca_name name, const char *text)
 }
 
 /*
- * Parse a decimal or hexadecimal number, optionally negative, that fits into `bits` bits, signed or
- * not.
+ * Parse a decimal or hexadecimal number, optionally negative, that fits into `bits` bits as a signed
+ * or unsigned number.
  */
 static bool take_wide(struct cursor *cursor, unsigned int bits)
 {
@@ -91,7 +91,7 @@ static bool take_wide(struct cursor *cursor, unsigned int bits)
 	       (base == 16 || *start != '0' || cursor->at - start == 1);
 }
 
-/* Parse a decimal number of few digits, optionally negative. */
+/* Parse a decimal number of at most `digits` digits, optionally negative. */
 static bool take_number(struct cursor *cursor, unsigned int digits)
 {
 	const char *start;
@@ -223,7 +223,7 @@ static struct pesa_error *set(struct mca_program *program, struct cursor *cursor
 	return *supported ? mca_names_add(&program->defined, name) : NULL;
 }
 
-/* ---- Remarks ------------------------------------------------------------------------------- */
+/* ---- Comments, options and attributes ------------------------------------------------------ */
 
 static bool remark(struct mca_program *program, struct cursor *cursor)
 {
@@ -239,7 +239,7 @@ static bool nothing(struct mca_program *program, struct cursor *cursor)
 	return at_end(cursor);
 }
 
-/* Relaxation and compression are the options that make a difference. */
+/* The options of linker relaxation and compression change the instructions: do not accept them. */
 static bool option(struct mca_program *program, struct cursor *cursor)
 {
 	struct mca_name name;
@@ -256,8 +256,8 @@ static bool option(struct mca_program *program, struct cursor *cursor)
 }
 
 /*
- * Set the ISA, in place of -mcpu and -mattr.  Only before all instructions, because an instruction
- * is printed with the ISA with which it was parsed.
+ * Set the ISA, which overrides -mcpu and -mattr.  It is accepted only before all instructions,
+ * because an instruction is printed with the ISA with which it was parsed.
  */
 static struct pesa_error *architecture(struct mca_program *program, struct cursor *cursor,
 				       bool *supported)
@@ -276,7 +276,7 @@ static struct pesa_error *architecture(struct mca_program *program, struct curso
 	if (error && error->code == PESA_ERROR_NO_MEMORY)
 		return error;
 	*supported = !error && pesa_isa_xlen(isa) == pesa_isa_xlen(program->isa);
-	if (error) { /* an extension that another program may know */
+	if (error) { /* an unknown extension: an assembler may know it */
 		pesa_error_free(error);
 		return NULL;
 	}
@@ -289,7 +289,7 @@ static struct pesa_error *architecture(struct mca_program *program, struct curso
 	return NULL;
 }
 
-/* By name, or by the number that stands for it. */
+/* ".attribute TAG, VALUE"; the tag is a name, or its number in the psABI. */
 static struct pesa_error *attribute(struct mca_program *program, struct cursor *cursor,
 				    bool *supported)
 {
@@ -406,7 +406,7 @@ static bool in_data(const struct mca_program *program)
 	return !program->in_code && !program->in_zeros;
 }
 
-/* Parse a section name; compilers quote only one. */
+/* Parse a section name.  Compilers quote only .note.GNU-stack. */
 static bool take_section(struct cursor *cursor, struct mca_name *name)
 {
 	static const char stack[] = ".note.GNU-stack";
@@ -424,7 +424,7 @@ static bool take_section(struct cursor *cursor, struct mca_name *name)
 	return take_name(cursor, name);
 }
 
-/* The rest without blanks.  False: too long. */
+/* Copy the rest of the line without blanks.  False: it is too long. */
 static bool take_attributes(struct cursor *cursor, char *attributes, size_t size)
 {
 	size_t length = 0;
@@ -440,9 +440,9 @@ static bool take_attributes(struct cursor *cursor, char *attributes, size_t size
 }
 
 /*
- * Return whether the attributes match those given before; *whole, name and attributes, becomes the
- * earlier one if none are given.  Different attributes are left to the other assembler, which
- * rejects them.
+ * Return whether a section's attributes are the same as at its first directive.  If this directive
+ * has none, *whole (name and attributes) is replaced by that of the first one.  For different
+ * attributes the source is left to an assembler program, which rejects it.
  */
 static bool agrees(const struct mca_program *program, struct mca_name name, struct mca_name *whole)
 {
@@ -454,7 +454,7 @@ static bool agrees(const struct mca_program *program, struct mca_name name, stru
 		     other->text[name.length] != '"'))
 			continue;
 		if (whole->length == name.length)
-			*whole = *other; /* without attributes they are as before */
+			*whole = *other;
 		return whole->length == other->length &&
 		       !memcmp(whole->text, other->text, other->length);
 	}
@@ -462,8 +462,8 @@ static bool agrees(const struct mca_program *program, struct mca_name name, stru
 }
 
 /*
- * Enter a section; *whole: its name and attributes.  The table has names, or how they begin, and the
- * attributes that they may be given.
+ * Enter a section; *whole: its name and attributes.  The table has the allowed attributes by name; a
+ * name that ends with a dot is a prefix.
  */
 static bool enter_section(struct mca_program *program, struct cursor *cursor,
 			  struct mca_name *whole)
@@ -503,7 +503,7 @@ static bool enter_section(struct mca_program *program, struct cursor *cursor,
 	*whole = (struct mca_name){name.text, cursor->end - name.text};
 	if (!agrees(program, name, whole))
 		return false;
-	/* As they are given here, or as they were given before. */
+	/* The attributes of this directive or, if it has none, of the section's first one. */
 	rest = whole->text == name.text
 		       ? *cursor
 		       : (struct cursor){whole->text + name.length, whole->text + whole->length};
@@ -592,12 +592,13 @@ static bool doubles(struct mca_program *program, struct cursor *cursor)
 	return addresses(program, cursor, 64);
 }
 
-/* A directive: `read` returns whether it is supported, `add` is for those that need memory. */
+/* A directive has a function `read`, which returns whether it is supported, or `add`, which can also
+ * return an error (out of memory). */
 struct directive {
 	const char *name;
 	bool (*read)(struct mca_program *program, struct cursor *cursor);
 	struct pesa_error *(*add)(struct mca_program *program, struct cursor *cursor,
-				  bool *supported); /* sets *supported after an error too */
+				  bool *supported); /* set after an error too */
 };
 
 struct pesa_error *mca_directive(struct mca_program *program, const char *text_, size_t length,

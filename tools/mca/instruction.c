@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Instructions of an assembly source, however they were assembled.  See reader.h. */
+/* Instructions of an assembly source, for all assemblers.  See reader.h. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ void mca_name_target(char *text, size_t size, const char *label)
 	}
 }
 
-void mca_forget_target(const struct pesa_isa *isa, struct pesa_insn *insn)
+void mca_clear_target(const struct pesa_isa *isa, struct pesa_insn *insn)
 {
 	struct pesa_insn unlinked = *insn;
 
@@ -109,7 +109,7 @@ bool mca_fuse_call(struct pesa_mca_instruction *instruction, const struct pesa_i
 	} else {
 		return false;
 	}
-	/* Pseudo instructions have the target and, where they name one, a register. */
+	/* The operands of LLVM's pseudo instruction: a register for two of them, and the target. */
 	if (!strcmp(instruction->pseudo, "PseudoCALLReg") ||
 	    !strcmp(instruction->pseudo, "PseudoJump")) {
 		instruction->insn.operands = 2;
@@ -124,7 +124,7 @@ bool mca_fuse_call(struct pesa_mca_instruction *instruction, const struct pesa_i
 	return true;
 }
 
-void mca_reader_forget(struct mca_reader *reader)
+void mca_reader_clear(struct mca_reader *reader)
 {
 	for (unsigned int i = 0; i < reader->source->count; i++) {
 		free(reader->source->text[i]);

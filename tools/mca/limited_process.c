@@ -15,9 +15,9 @@
 
 #define NS_PER_MS 1000000
 
-/* ---- In the process -------------------------------------------------------------------------- */
+/* ---- Child process --------------------------------------------------------------------------- */
 
-/* Keep a limit that is already lower. */
+/* Set a resource limit, unless it is lower already. */
 static bool limit(int resource, uint64_t most)
 {
 	struct rlimit now;
@@ -31,7 +31,7 @@ static bool limit(int resource, uint64_t most)
 	return !setrlimit((__rlimit_resource_t)resource, &now);
 }
 
-/* SIGXCPU, which identifies this limit, comes a second before SIGKILL. */
+/* The soft limit is 1 s below the hard one: SIGXCPU, which identifies this limit, precedes SIGKILL. */
 static bool limit_time(unsigned int seconds)
 {
 	struct rlimit now;
@@ -43,16 +43,16 @@ static bool limit_time(unsigned int seconds)
 	return !setrlimit(RLIMIT_CPU, &now);
 }
 
-static bool enter(const struct process_limits *limits, pid_t parent, int output)
+static bool set_up_child(const struct process_limits *limits, pid_t parent, int output)
 {
-	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
 	sigemptyset(&none);
-	/* If the parent died before prctl(), no signal comes: check the parent. */
+	/* If the parent ended before prctl(), there is no signal: compare the parent's id. */
 	return !setpgid(0, 0) && !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
-	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && nothing >= 0 &&
-	       dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && empty >= 0 &&
+	       dup2(empty, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
 	       dup2(output, STDERR_FILENO) >= 0 && limit(RLIMIT_CORE, 0) &&
 	       limit(RLIMIT_AS, limits->memory_size) && limit(RLIMIT_FSIZE, limits->file_size) &&
 	       limit_time(limits->seconds) && signal(SIGXFSZ, SIG_DFL) != SIG_ERR &&
@@ -64,15 +64,15 @@ pid_t limited_process_start(const struct process_limits *limits, int output)
 	pid_t parent = getpid(), process = fork();
 
 	/* Do not run without the limits. */
-	if (!process && !enter(limits, parent, output))
+	if (!process && !set_up_child(limits, parent, output))
 		_exit(127);
-	/* In the parent too: the group must exist before it can be killed. */
+	/* The child does this too; here it ensures that the group exists before it is killed. */
 	if (process > 0)
 		setpgid(process, process);
 	return process;
 }
 
-/* ---- In pesa --------------------------------------------------------------------------------- */
+/* ---- Parent process -------------------------------------------------------------------------- */
 
 static int64_t milliseconds(void)
 {
@@ -82,7 +82,7 @@ static int64_t milliseconds(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS;
 }
 
-/* Return whether it ended in time.  Without pidfd only the CPU time limit applies. */
+/* Return whether the process ended in time.  Without pidfds only the limit of CPU time applies. */
 static bool ends_in_time(pid_t process, unsigned int seconds)
 {
 	int64_t until = milliseconds() + (int64_t)seconds * 1000, left;
@@ -106,7 +106,7 @@ struct pesa_error *limited_process_wait(pid_t process, const struct process_limi
 	siginfo_t ended;
 	int status;
 
-	/* Kill the group before its id can be reused. */
+	/* Kill the group before the process is reaped: its id cannot be reused until then. */
 	if (late)
 		kill(-process, SIGKILL);
 	while (waitid(P_PID, (id_t)process, &ended, WEXITED | WNOWAIT) < 0)

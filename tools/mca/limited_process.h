@@ -30,8 +30,9 @@ enum process_end {
 };
 
 /*
- * Start a process with limits.  Returns 0 in the child, for the caller to exec, without standard
- * input and with `output` as standard output and error; the pid in the parent; or -1 and errno.
+ * Start a process with limits.  Returns 0 in the child, the pid in the parent, or -1 and errno.  The
+ * caller calls exec in the child, whose standard input is empty and whose standard output and error
+ * are `output`.
  */
 pid_t limited_process_start(const struct process_limits *limits, int output);
 

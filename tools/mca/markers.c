@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of assembly source, the markers among them and the regions that they make. */
+/* Finds the markers in assembly source, and makes the regions that they enclose. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static bool is_directive(const char *line, size_t length, const char *name)
 	       (length == size || isspace((unsigned char)line[size]));
 }
 
-/* Padding is no instruction of the source. */
+/* Alignment directives are left out: their padding must not become instructions. */
 static bool is_padding(const char *line, size_t length)
 {
 	static const char *const names[] = {".align", ".p2align", ".balign"};
@@ -33,7 +33,7 @@ static bool is_padding(const char *line, size_t length)
 	return false;
 }
 
-/* Where a comment begins in a line; its length if there is none. */
+/* The offset of the comment in a line; the line's length if there is none. */
 static size_t comment_start(const char *line, size_t length)
 {
 	bool quoted = false;
@@ -86,10 +86,10 @@ static struct pesa_error *scan_line(struct mca_reader *reader, const char *line,
 		.text = line,
 		.length = is_padding(line, comment) ? 0 : comment,
 		.marker = -1,
-		.slashes = memmem(line, length, "//", 2),
+		.comment = memmem(line, length, "//", 2),
 	};
-	if (result->slashes)
-		result->slashes_length = line + length - result->slashes;
+	if (result->comment)
+		result->comment_length = line + length - result->comment;
 	while (rest && (*body == '#' || *body == '/' || *body == ' ' || *body == '\t')) {
 		body++;
 		rest--;
@@ -149,7 +149,7 @@ static struct pesa_error *fail_at(const struct mca_reader *reader, const struct 
 	return whole;
 }
 
-/* The number of the first instruction at or after a marker. */
+/* The index of the first instruction at or after a marker. */
 static unsigned int instruction_at(const struct mca_reader *reader, const struct mca_marker *marker)
 {
 	uint64_t place = (uint64_t)marker->section << 48 | marker->offset;
@@ -240,14 +240,14 @@ static struct pesa_error *end_region(struct mca_reader *reader, const struct mca
 	return NULL;
 }
 
-/* The instruments in force. */
+/* The current values of the instruments; latency -1: none. */
 struct instruments {
 	enum pesa_mca_lmul lmul;
 	unsigned int sew;
 	int latency;
 };
 
-/* In llvm-mca's words, which its users' scripts look for, and what would have been right. */
+/* llvm-mca's message, which scripts of its users look for, and the values that are valid. */
 static struct pesa_error *bad_instrument(const struct mca_reader *reader,
 					 const struct mca_marker *marker, const char *instrument,
 					 const char *data, const char *expected)
@@ -300,7 +300,7 @@ static struct pesa_error *set_instrument(struct mca_reader *reader, const struct
 		       (int)strcspn(marker->text, " \t"), marker->text);
 }
 
-/* vsetvli and vsetivli say under which LMUL and SEW the instructions after them run. */
+/* vsetvli and vsetivli set LMUL and SEW for the instructions after them. */
 static void follow_vsetvli(const struct pesa_mca_instruction *instruction,
 			   struct instruments *instruments)
 {
@@ -358,8 +358,7 @@ struct pesa_error *mca_markers_apply(struct mca_reader *reader)
 		else if (!strncmp(text, "END", 3))
 			error = end_region(reader, marker, text + 3 + strspn(text + 3, " \t"));
 		else if (reader->options->instruments)
-			/* llvm-mca reads such a marker before the vsetvli, which then overrides it.
-			 */
+			/* A marker beside a vsetvli: in llvm-mca the vsetvli overrides it. */
 			error = set_instrument(reader, marker, &instruments);
 		if (error)
 			return error;

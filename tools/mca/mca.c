@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pesa mca: what a block of code should cost on a processor, in llvm-mca's terms. */
+/* pesa mca: predicts the cycles of a block of code on a processor, as llvm-mca does. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static struct pesa_error *read_input(const struct mca_settings *settings, const 
 	return error ? error : mca_source_read(&source_options, source);
 }
 
-/* The model as --set changes it, and a second one for --what-if. */
+/* Apply --set to the model; for --what-if open a second one, and apply both to it. */
 static struct pesa_error *change_models(struct mca_settings *settings, struct pesa_mca_model *model)
 {
 	const struct pesa_mca_processor *processor;
@@ -64,7 +64,7 @@ static const char *input_name(const struct mca_settings *settings)
 	return strcmp(settings->path, "-") ? settings->path : "<stdin>";
 }
 
-/* llvm-mca says nothing of regions that are open or empty. */
+/* Warn about regions without an end or without instructions.  llvm-mca does not. */
 static void warn_of_region(const struct mca_settings *settings,
 			   const struct mca_source_region *region)
 {
@@ -109,7 +109,7 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 		error = pesa_mca_model_open(settings->cpu, &model, &processor);
 	if (error)
 		return error;
-	/* Of no use for an in-order processor; -all-views does not mean them there. */
+	/* In-order processors do not have these views; -all-views and -all-stats leave them out. */
 	if (!pesa_mca_model_is_out_of_order(model)) {
 		if (settings->all_stats_given)
 			settings->retire_stats = false;
@@ -182,7 +182,7 @@ int pesa_command_mca(int argc, char **argv)
 	if (!status) {
 		error = analyse_all(&settings);
 		if (error) {
-			/* Safe as it is, and of several lines where llvm-mca has them. */
+			/* Errors are safe for a terminal.  llvm-mca's have several lines: keep them. */
 			fprintf(stderr, "pesa mca: %s\n", error->message);
 			pesa_error_free(error);
 			status = 1;

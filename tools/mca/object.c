@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of the object file that an assembler made of the source. */
+/* Reads the instructions of the object file that an assembler made from the source. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -20,14 +20,14 @@
 #define R_RVC_JUMP   45
 
 /* A name at an offset of a section. */
-struct place {
+struct named_offset {
 	uint64_t offset;
-	size_t order; /* in the table that it is from */
+	size_t order; /* index in its symbol or relocation table */
 	const char *name;
 };
 
-struct places {
-	struct place *place; /* sorted by offset, then by order */
+struct named_offsets {
+	struct named_offset *entry; /* sorted by offset, then by order */
 	size_t count;
 };
 
@@ -35,50 +35,50 @@ struct object {
 	Elf *elf;
 	Elf_Data *symbols;
 	size_t symbol_count, strings;
-	/* Of the section that is being read: */
-	struct places labels, mappings, calls, branches;
+	/* Of the current section: */
+	struct named_offsets labels, mappings, calls, branches;
 };
 
-/* ---- Names by place ------------------------------------------------------------------------ */
+/* ---- Names by offset ----------------------------------------------------------------------- */
 
-static bool places_create(struct places *places, size_t size)
+static bool names_create(struct named_offsets *names, size_t size)
 {
-	places->count = 0;
-	places->place = malloc((size + 1) * sizeof(*places->place));
-	return places->place != NULL;
+	names->count = 0;
+	names->entry = malloc((size + 1) * sizeof(*names->entry));
+	return names->entry != NULL;
 }
 
-static void places_add(struct places *places, uint64_t offset, const char *name)
+static void names_add(struct named_offsets *names, uint64_t offset, const char *name)
 {
-	places->place[places->count] =
-		(struct place){.offset = offset, .order = places->count, .name = name};
-	places->count++;
+	names->entry[names->count] =
+		(struct named_offset){.offset = offset, .order = names->count, .name = name};
+	names->count++;
 }
 
-static int compare_places(const void *left, const void *right)
+static int compare_offsets(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct named_offset *a = left, *b = right;
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
 	return a->order < b->order ? -1 : 1;
 }
 
-static void places_sort(struct places *places)
+static void names_sort(struct named_offsets *names)
 {
-	if (places->count)
-		qsort(places->place, places->count, sizeof(*places->place), compare_places);
+	if (names->count)
+		qsort(names->entry, names->count, sizeof(*names->entry), compare_offsets);
 }
 
-/* How many are before an offset. */
-static size_t places_before(const struct places *places, uint64_t offset)
+/* The number of names before an offset. */
+static size_t names_before(const struct named_offsets *names, uint64_t offset)
 {
-	size_t low = 0, high = places->count;
+	size_t low = 0, high = names->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (places->place[middle].offset < offset)
+		if (names->entry[middle].offset < offset)
 			low = middle + 1;
 		else
 			high = middle;
@@ -87,12 +87,12 @@ static size_t places_before(const struct places *places, uint64_t offset)
 }
 
 /* The first name at an offset, or NULL. */
-static const char *places_at(const struct places *places, uint64_t offset)
+static const char *name_at(const struct named_offsets *names, uint64_t offset)
 {
-	size_t index = places_before(places, offset);
+	size_t index = names_before(names, offset);
 
-	return index < places->count && places->place[index].offset == offset
-		       ? places->place[index].name
+	return index < names->count && names->entry[index].offset == offset
+		       ? names->entry[index].name
 		       : NULL;
 }
 
@@ -119,11 +119,11 @@ static void find_symbols(struct object *object)
 	}
 }
 
-/* Labels, and the mapping symbols $d and $x, of a section. */
+/* Find the labels and the mapping symbols ($d and $x) of a section. */
 static struct pesa_error *find_labels(struct object *object, size_t section)
 {
-	if (!places_create(&object->labels, object->symbol_count) ||
-	    !places_create(&object->mappings, object->symbol_count))
+	if (!names_create(&object->labels, object->symbol_count) ||
+	    !names_create(&object->mappings, object->symbol_count))
 		return pesa_error_no_memory();
 	for (size_t i = 1; i < object->symbol_count; i++) {
 		GElf_Sym symbol;
@@ -133,13 +133,13 @@ static struct pesa_error *find_labels(struct object *object, size_t section)
 			continue;
 		name = symbol_name(object, &symbol);
 		if (name[0] == '$' && (name[1] == 'd' || name[1] == 'x'))
-			places_add(&object->mappings, symbol.st_value, name);
+			names_add(&object->mappings, symbol.st_value, name);
 		else if (*name && *name != '$' && mca_marker_of_label(name) < 0 &&
 			 GELF_ST_TYPE(symbol.st_info) != STT_SECTION)
-			places_add(&object->labels, symbol.st_value, name);
+			names_add(&object->labels, symbol.st_value, name);
 	}
-	places_sort(&object->labels);
-	places_sort(&object->mappings);
+	names_sort(&object->labels);
+	names_sort(&object->mappings);
 	return NULL;
 }
 
@@ -148,7 +148,7 @@ static void add_calls(struct object *object, Elf_Data *relocations, size_t count
 	for (size_t i = 0; i < count; i++) {
 		GElf_Rela relocation;
 		GElf_Sym symbol;
-		struct places *places;
+		struct named_offsets *names;
 
 		if (!gelf_getrela(relocations, i, &relocation) ||
 		    !gelf_getsym(object->symbols, GELF_R_SYM(relocation.r_info), &symbol))
@@ -156,7 +156,7 @@ static void add_calls(struct object *object, Elf_Data *relocations, size_t count
 		switch (GELF_R_TYPE(relocation.r_info)) {
 		case R_CALL:
 		case R_CALL_PLT:
-			places = &object->calls;
+			names = &object->calls;
 			break;
 		case R_BRANCH:
 		case R_JAL:
@@ -164,17 +164,17 @@ static void add_calls(struct object *object, Elf_Data *relocations, size_t count
 		case R_RVC_JUMP:
 			if (relocation.r_addend)
 				continue;
-			places = &object->branches;
+			names = &object->branches;
 			break;
 		default:
 			continue;
 		}
 		if (*symbol_name(object, &symbol))
-			places_add(places, relocation.r_offset, symbol_name(object, &symbol));
+			names_add(names, relocation.r_offset, symbol_name(object, &symbol));
 	}
 }
 
-/* The calls and branches of a section that a linker completes, by the symbol that they go to. */
+/* Find the calls and branches of a section that have a relocation, with their target's symbol. */
 static struct pesa_error *find_calls(struct object *object, size_t section_index)
 {
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));) {
@@ -187,51 +187,50 @@ static struct pesa_error *find_calls(struct object *object, size_t section_index
 			continue;
 		relocations = elf_getdata(section, NULL);
 		count = relocations ? header.sh_size / header.sh_entsize : 0;
-		free(object->calls.place);
-		free(object->branches.place);
-		if (!places_create(&object->calls, count) ||
-		    !places_create(&object->branches, count))
+		free(object->calls.entry);
+		free(object->branches.entry);
+		if (!names_create(&object->calls, count) || !names_create(&object->branches, count))
 			return pesa_error_no_memory();
 		add_calls(object, relocations, count);
 	}
-	places_sort(&object->calls);
-	places_sort(&object->branches);
+	names_sort(&object->calls);
+	names_sort(&object->branches);
 	return NULL;
 }
 
-static void forget_section(struct object *object)
+static void clear_section(struct object *object)
 {
-	free(object->labels.place);
-	free(object->mappings.place);
-	free(object->calls.place);
-	free(object->branches.place);
+	free(object->labels.entry);
+	free(object->mappings.entry);
+	free(object->calls.entry);
+	free(object->branches.entry);
 	memset(&object->labels, 0, sizeof(object->labels));
 	memset(&object->mappings, 0, sizeof(object->mappings));
 	memset(&object->calls, 0, sizeof(object->calls));
 	memset(&object->branches, 0, sizeof(object->branches));
 }
 
-/* Whether the bytes at an offset are data, by the last mapping symbol up to there. */
+/* Return whether the byte at an offset is data: the last mapping symbol up to it is $d. */
 static bool is_data(const struct object *object, uint64_t offset)
 {
-	size_t index = places_before(&object->mappings, offset + 1);
+	size_t index = names_before(&object->mappings, offset + 1);
 
-	return index && object->mappings.place[index - 1].name[1] == 'd';
+	return index && object->mappings.entry[index - 1].name[1] == 'd';
 }
 
-/* The assembly of an instruction; a target that has a label is shown by it. */
+/* Print an instruction; if its target has a label, the label replaces the address. */
 static void print_instruction(const struct pesa_isa *isa, const struct object *object,
 			      uint64_t offset, struct pesa_insn *insn, char *text, size_t size)
 {
-	const char *label = places_at(&object->branches, offset);
+	const char *label = name_at(&object->branches, offset);
 	uint64_t target;
 
 	pesa_insn_print(isa, insn, offset, 0, text, size);
 	if (!label && pesa_insn_target(insn, offset, &target))
-		label = places_at(&object->labels, target);
+		label = name_at(&object->labels, target);
 	if (label) {
 		mca_name_target(text, size, label);
-		mca_forget_target(isa, insn);
+		mca_clear_target(isa, insn);
 	}
 }
 
@@ -268,8 +267,8 @@ static struct pesa_error *read_instructions(struct mca_reader *reader, const str
 						 "%s: the instruction at offset %#zx of the object "
 						 "file is not known for %s",
 						 reader->name, offset, reader->options->isa);
-		if (!is_call(isa, bytes, left, places_at(&object->calls, offset), &instruction,
-			     text, sizeof(text)))
+		if (!is_call(isa, bytes, left, name_at(&object->calls, offset), &instruction, text,
+			     sizeof(text)))
 			print_instruction(isa, object, offset, &instruction.insn, text,
 					  sizeof(text));
 		error = mca_reader_add(reader, section, offset, &instruction, text, NULL);
@@ -290,7 +289,7 @@ static struct pesa_error *read_section(struct mca_reader *reader, const struct p
 		error = find_calls(object, index);
 	if (!error)
 		error = read_instructions(reader, isa, object, index, elf_getdata(section, NULL));
-	forget_section(object);
+	clear_section(object);
 	return error;
 }
 

@@ -31,7 +31,7 @@ static bool add_line(struct mca_path *path, uint64_t address, unsigned int line)
 	return true;
 }
 
-/* One line; *found: there is an address in it. */
+/* Parse one line; *found: it has an address.  False: it is not valid. */
 static bool parse_line(char *line, uint64_t *address, bool *found)
 {
 	char *end;

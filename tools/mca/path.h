@@ -11,8 +11,8 @@
  * In a path from a profile, the successors of each instruction are taken in proportion to their
  * measured shares, as exactly as whole numbers allow.  It is deterministic: the same profile gives
  * the same path.  A return goes back to the call of the path; calls into other binaries or
- * unmeasured code are stepped over. Where the path cannot continue it restarts, up to the requested
- * length.
+ * unmeasured code are stepped over.  A path that cannot continue restarts at its entry, until it has
+ * the requested length.
  */
 #ifndef TOOLS_MCA_PATH_H
 #define TOOLS_MCA_PATH_H
@@ -38,7 +38,7 @@ enum mca_path_end {
 struct mca_path {
 	uint64_t entry;
 	uint64_t *successor;
-	unsigned int *line; /* of each in the file; NULL for a profile */
+	unsigned int *line; /* for each successor, its line in the file; NULL: from a profile */
 	unsigned int count;
 	uint64_t instructions; /* from a profile: length; 0: until there is no successor */
 	uint64_t outside;      /* from a profile: number of calls stepped over */
@@ -47,7 +47,7 @@ struct mca_path {
 	uint64_t end_address;
 };
 
-/* The same from an open file; `name` is for messages. */
+/* Read a path file; or parse it from a stream, where `name` is used in messages. */
 struct pesa_error *mca_path_parse(FILE *stream, const char *name, struct mca_path *path);
 struct pesa_error *mca_path_read(const char *file, struct mca_path *path);
 
@@ -56,7 +56,7 @@ struct mca_path_from {
 	const char *program;
 	const struct pesa_image *image;
 	const struct pesa_isa *isa;
-	bool has_entry; /* else the function with the instruction that executed most often */
+	bool has_entry; /* false: start at the function whose instruction executed most often */
 	uint64_t entry;
 	unsigned int length;
 };

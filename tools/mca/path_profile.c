@@ -10,7 +10,7 @@
 
 #define CALLS_MAX 4096
 
-/* How often each successor of an instruction was taken so far. */
+/* How often the path executed an instruction so far, and took each of its successors. */
 struct branch_state {
 	uint64_t visits;
 	uint64_t *chosen;
@@ -22,7 +22,7 @@ struct walker {
 	uint32_t dso;
 	size_t first, count; /* instructions of the dso in the profile */
 	struct branch_state *states;
-	uint64_t calls[CALLS_MAX]; /* return addresses; the oldest are forgotten */
+	uint64_t calls[CALLS_MAX]; /* stack of return addresses; the oldest are overwritten */
 	unsigned int depth;
 	struct mca_path *path;
 };
@@ -57,9 +57,10 @@ static struct pesa_error *find_program(struct walker *walker)
 		if (same_file(walker, pesa_profile_dso(walker->profile, walker->dso)))
 			break;
 	if (walker->dso == dsos)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "%s: nothing of %s was measured; pesa list shows what was",
-					 walker->from->profile, walker->from->program);
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"%s: %s was not measured; pesa list shows the measured binaries",
+			walker->from->profile, walker->from->program);
 	for (size_t i = 0; i < total; i++)
 		if (pesa_profile_instruction(walker->profile, i)->dso == walker->dso) {
 			walker->first = walker->count ? walker->first : i;
@@ -72,7 +73,7 @@ static struct pesa_error *find_program(struct walker *walker)
 	return walker->states ? NULL : pesa_error_no_memory();
 }
 
-/* The place of an instruction among those of the dso; walker->count: it was not measured. */
+/* The index of an instruction among those of the dso; walker->count: it was not measured. */
 static size_t find_instruction(const struct walker *walker, uint64_t address)
 {
 	size_t low = 0, high = walker->count;
@@ -112,10 +113,11 @@ static struct pesa_error *hottest(const struct walker *walker, uint64_t *entry)
 	error = pesa_symbols_create(walker->profile, NULL, &symbols);
 	if (error)
 		return error;
-	symbol = pesa_symbols_find(symbols, walker->dso, best->address);
-	*entry = symbol ? symbol->start : best->address;
+	error = pesa_symbols_find(symbols, walker->dso, best->address, &symbol);
+	if (!error)
+		*entry = symbol ? symbol->start : best->address;
 	pesa_symbols_free(symbols);
-	return NULL;
+	return error;
 }
 
 /* ---- Choosing successors ------------------------------------------------------------------- */
@@ -148,7 +150,7 @@ static bool choose(struct branch_state *state, const uint64_t *weights, unsigned
 
 enum step { STEP_ON, STEP_END, STEP_NO_MEMORY };
 
-/* Only the first reason is reported. */
+/* End the walk.  The path keeps the first reason only, because it can be restarted. */
 static enum step end(struct walker *walker, enum mca_path_end reason, uint64_t address)
 {
 	if (walker->path->end == MCA_PATH_COMPLETE) {
@@ -188,7 +190,10 @@ static enum step step_conditional(struct walker *walker, uint64_t *address, uint
 	return STEP_ON;
 }
 
-/* Find where control returns after it left the program, or went to unmeasured code. */
+/*
+ * Control goes to another binary or to unmeasured code: continue at the return address, which after
+ * a tail call is that of the caller.
+ */
 static enum step step_over(struct walker *walker, uint64_t *address, uint64_t next, bool call)
 {
 	if (!call && !walker->depth)
@@ -227,7 +232,7 @@ static enum step step_indirect(struct walker *walker, uint64_t *address, uint64_
 	return STEP_ON;
 }
 
-/* From a control transfer instruction to its successor. */
+/* Step from a control transfer instruction to its successor. */
 static enum step step(struct walker *walker, const struct pesa_insn *insn, uint64_t *address)
 {
 	enum pesa_flow flow = pesa_insn_flow(insn);
@@ -282,7 +287,7 @@ static struct pesa_error *walk(struct walker *walker)
 
 		if (!bytes || !pesa_insn_decode(walker->from->isa, bytes, size, &insn)) {
 			if (!i)
-				break; /* whoever follows the path says why */
+				break; /* read_path() reports this when it decodes the entry */
 			end(walker, MCA_PATH_UNDECODABLE, address);
 			path->instructions = i;
 			return NULL;

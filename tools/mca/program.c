@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Machine code to instructions, see program.h. */
+/* Reads machine code as instructions, see program.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -131,14 +131,19 @@ static struct pesa_error *find_symbol(const char *path, const char *name, uint64
 	const struct pesa_symbol *found[2];
 	struct pesa_symbols *symbols;
 	struct pesa_error *error = pesa_symbols_create_for(only_dso, &dso, NULL, &symbols);
+	const char *problem;
 	size_t count;
 
 	if (error)
 		return error;
-	count = pesa_symbols_by_name(symbols, 0, name, found, 2);
+	error = pesa_symbols_by_name(symbols, 0, name, found, 2, &count);
+	if (!error)
+		error = pesa_symbols_problem(symbols, 0, &problem);
+	if (error) {
+		pesa_symbols_free(symbols);
+		return error;
+	}
 	if (!count) {
-		const char *problem = pesa_symbols_problem(symbols, 0);
-
 		error = pesa_error_create(PESA_ERROR_NOT_FOUND, "%s: no function '%s'%s%s%s", path,
 					  name, problem ? " (" : "", problem ? problem : "",
 					  problem ? ")" : "");
@@ -169,7 +174,7 @@ static struct pesa_error *parse_range(const char *range, uint64_t *start, uint64
 	}
 	return pesa_error_create(PESA_ERROR_ARGUMENT,
 				 "--range=%s: expected A-B, two hexadecimal addresses, the second "
-				 "one behind the last instruction",
+				 "one after the last instruction",
 				 range);
 }
 
@@ -215,7 +220,7 @@ static struct pesa_error *wrong_successor(const struct builder *builder,
 		builder->options->trace, path->line[index], path->successor[index], text, address);
 }
 
-/* Return whether a direct transfer can continue there; the target of an indirect one is unknown. */
+/* Return whether a transfer can go to `successor`; an indirect one can go anywhere. */
 static bool possible(const struct builder *builder, const struct pesa_insn *insn, uint64_t address,
 		     uint64_t successor)
 {
@@ -268,21 +273,23 @@ static struct pesa_error *read_path(struct builder *builder, const struct pesa_i
 static void warn_of_end(const struct mca_program_options *options, const struct mca_path *path)
 {
 	static const char *const reasons[] = {
-		[MCA_PATH_UNMEASURED] = "where control goes from there was not measured",
-		[MCA_PATH_LEFT] = "control leaves the program there",
-		[MCA_PATH_UNDECODABLE] = "there is no instruction there",
+		[MCA_PATH_UNMEASURED] = "the profile has no successor of this instruction",
+		[MCA_PATH_LEFT] = "control leaves the program, and its return is not known",
+		[MCA_PATH_UNDECODABLE] = "this is not an instruction",
 	};
 
 	if (path->end != MCA_PATH_COMPLETE)
 		safe_output_message("warning: the path from %s ends at %#" PRIx64 ": %s",
 				    options->profile, path->end_address, reasons[path->end]);
 	if (path->restarts)
-		fprintf(stderr, "warning: the path begins anew %" PRIu64 " times\n",
+		fprintf(stderr,
+			"warning: the path ended and was restarted at its entry %" PRIu64
+			" times\n",
 			path->restarts);
 	if (path->outside)
 		fprintf(stderr,
-			"warning: %" PRIu64 " calls into other binaries, or to where was not "
-			"measured, are not in the path\n",
+			"warning: %" PRIu64 " calls into other binaries or unmeasured code are not "
+			"in the path\n",
 			path->outside);
 }
 
@@ -312,7 +319,7 @@ static struct pesa_error *make_path(struct builder *builder, const struct pesa_i
 	return error;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- The input ----------------------------------------------------------------------------- */
 
 static struct pesa_error *read_program(struct builder *builder)
 {
@@ -332,7 +339,7 @@ static struct pesa_error *read_program(struct builder *builder)
 		return error;
 	}
 	error = pesa_isa_create(pesa_image_isa(image), &isa);
-	if (error) { /* an extension that is not known: everything that does not conflict */
+	if (error) { /* an unknown extension: decode with all known ones that do not conflict */
 		pesa_error_free(error);
 		error = pesa_isa_create(strncmp(pesa_image_isa(image), "rv32", 4) ? "rv64" : "rv32",
 					&isa);
@@ -359,7 +366,7 @@ struct pesa_error *mca_program_check_assembly(const char *path)
 	char magic[4] = "";
 	bool elf;
 
-	if (!file) /* who reads it says why */
+	if (!file) /* the caller reports this when it reads the file */
 		return NULL;
 	elf = fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
 	      !memcmp(magic, "\177ELF", sizeof(magic));
@@ -368,7 +375,7 @@ struct pesa_error *mca_program_check_assembly(const char *path)
 		return NULL;
 	return pesa_error_create(
 		PESA_ERROR_ARGUMENT,
-		"%s is an ELF file: say which part with --symbol, --range or --branch-trace", path);
+		"%s is an ELF file: choose a part with --symbol, --range or --branch-trace", path);
 }
 
 struct pesa_error *mca_program_read(const struct mca_program_options *options,

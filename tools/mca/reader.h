@@ -11,12 +11,12 @@
 
 /* A comment that begins with LLVM-MCA-. */
 struct mca_marker {
-	char *text; /* what follows that */
+	char *text; /* the rest of the comment */
 	unsigned int line;
 	uint64_t offset;
 	size_t section;
-	bool placed;
-	bool after_vsetvli; /* on its line or the next one */
+	bool placed;	    /* offset and section are set */
+	bool after_vsetvli; /* on the line of a vsetvli or the next one */
 };
 
 /* A line of the source, without its comment; a marker in it applies after the line. */
@@ -24,8 +24,8 @@ struct mca_line {
 	const char *text;
 	size_t length;
 	int marker;	     /* -1: none */
-	const char *slashes; /* from the first "//" to the end of the line; NULL: there is none */
-	size_t slashes_length;
+	const char *comment; /* from the first "//" to the end of the line; NULL: none */
+	size_t comment_length;
 };
 
 struct mca_reader {
@@ -36,7 +36,7 @@ struct mca_reader {
 	unsigned int line_count;
 	struct mca_marker *markers;
 	unsigned int marker_count;
-	char **changed; /* lines with parts left out */
+	char **changed; /* copies of lines from which statements were left out */
 	unsigned int changed_count;
 	uint64_t *offsets; /* of each instruction, with the section in the upper bits; ascending */
 };
@@ -44,16 +44,16 @@ struct mca_reader {
 /* Split a text into lines and markers; the lines refer to the text. */
 struct pesa_error *mca_lines_scan(struct mca_reader *reader, const char *text, size_t size);
 
-/* Make the regions that the markers enclose, and set what instruments say of the instructions. */
+/* Make the regions that the markers enclose, and set LMUL, SEW and latency by the instruments. */
 struct pesa_error *mca_markers_apply(struct mca_reader *reader);
 
 /* Run the built-in assembler.  *done: it supported all lines; otherwise nothing was added. */
 struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done);
 
-/* Run the first installed assembler that can do it. */
+/* Assemble with the first installed assembler that accepts the source. */
 struct pesa_error *mca_assemble_by_program(struct mca_reader *reader);
 
-/* The instructions of an object file in which markers are labels. */
+/* Read the instructions of an object file in which markers are labels. */
 struct pesa_error *mca_object_read(struct mca_reader *reader, const char *path);
 
 /* Write the label of a marker to `text` of 64 bytes; and parse its number, or -1. */
@@ -66,17 +66,18 @@ struct pesa_error *mca_reader_add(struct mca_reader *reader, size_t section, uin
 				  const char *comment);
 
 /* Remove all instructions that were added. */
-void mca_reader_forget(struct mca_reader *reader);
+void mca_reader_clear(struct mca_reader *reader);
 
 /* Replace the target at the end of a branch's or jump's text by a label. */
 void mca_name_target(char *text, size_t size, const char *label);
 
-/* Show the encoding of a branch or jump to a label like llvm-mca: before relocation. */
-void mca_forget_target(const struct pesa_isa *isa, struct pesa_insn *insn);
+/* Clear the target in the encoding of a branch or jump to a label, as before relocation: llvm-mca shows
+ * this encoding. */
+void mca_clear_target(const struct pesa_isa *isa, struct pesa_insn *insn);
 
 /*
- * auipc and jalr that a linker may relax are one call in the source.  `jump` follows the
- * instruction. False: they are not such a pair.
+ * auipc and jalr that a linker may relax are one pseudo instruction (call, tail, jump) in the
+ * source.  `jump` is the instruction after `instruction`.  False: they are not such a pair.
  */
 bool mca_fuse_call(struct pesa_mca_instruction *instruction, const struct pesa_insn *jump,
 		   const char *target, char *text, size_t size);

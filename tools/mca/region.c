@@ -7,13 +7,14 @@
 #include "decoder/mca/views/views.h"
 #include "decoder/base/terminal_text.h"
 #include "tools/mca/region.h"
+#include "tools/ui/json.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/terminal.h"
 
 #define VIEWS_MAX      10
 #define TIMELINE_LINES 10
 
-/* What every region's object has, whatever the views. */
+/* The members that the object of every region has, independent of the views. */
 static struct json_object *region_object(const struct mca_view_context *context,
 					 const struct mca_source_region *region)
 {
@@ -56,7 +57,6 @@ static struct json_object *sorted(struct json_object *object)
 	return result;
 }
 
-/* What was asked, and of which processor. */
 struct json_object *mca_report_object(const struct mca_settings *settings,
 				      const struct pesa_mca_model *model, const char *processor,
 				      struct json_object *regions)
@@ -118,7 +118,7 @@ static void print_name(FILE *output, unsigned int number, const char *name)
 typedef struct pesa_error *(*view_maker)(struct mca_view *view,
 					 const struct mca_view_context *context);
 
-/* One region: printed, or added to `regions` if that is not NULL. */
+/* Make the views, run the block, and print the views or add their JSON to `regions`. */
 static struct pesa_error *show(const struct mca_settings *settings,
 			       struct mca_view_context *context,
 			       const struct pesa_mca_block *changed,
@@ -214,7 +214,6 @@ static void warn_of_skipped(const struct mca_source *source, const struct mca_so
 	}
 }
 
-/* One region.  *shown is counted up if there was something in it. */
 struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 				      const struct pesa_mca_model *model,
 				      const struct pesa_mca_processor *processor,

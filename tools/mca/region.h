@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One region of the input of `pesa mca`: run, and all views of it printed or put into JSON.
+ * Runs the model on one region of the input of `pesa mca`, and prints its views or makes their JSON.
  */
 #ifndef TOOLS_MCA_REGION_H
 #define TOOLS_MCA_REGION_H
@@ -14,7 +14,7 @@
 
 /*
  * Print a region to `output`, or add its object to `regions` if that is not NULL.  *shown is
- * counted up if there was something in it.
+ * incremented if the region has instructions that the model supports.
  */
 struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 				      const struct pesa_mca_model *model,
@@ -23,7 +23,7 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 				      const struct mca_source_region *region, FILE *output,
 				      struct json_object *regions, unsigned int *shown);
 
-/* The whole of the JSON: what was asked, of which processor, and `regions`, which it takes over. */
+/* The whole JSON object: parameters, processor, and `regions`, whose ownership it takes. */
 struct json_object *mca_report_object(const struct mca_settings *settings,
 				      const struct pesa_mca_model *model, const char *processor,
 				      struct json_object *regions);

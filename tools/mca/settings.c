@@ -13,7 +13,7 @@
 
 struct option {
 	const char *name;
-	enum { FLAG, NUMBER, STRING, SPECIAL, GIVEN } kind;
+	enum { FLAG, NUMBER, STRING, SPECIAL, STIMULI } kind;
 	size_t offset; /* in struct mca_settings */
 	const char *help;
 };
@@ -24,7 +24,7 @@ static const struct option options[] = {
 	{"mcpu", STRING, AT(cpu),
 	 "=NAME  processor, or a model file FILE[:NAME]; 'help' lists them"},
 	{"mattr", SPECIAL, 0, "=+A,-B  extensions and tuning features on top of the processor's"},
-	{"mtriple", STRING, AT(triple), "=riscv32|riscv64  where the processor leaves it open"},
+	{"mtriple", STRING, AT(triple), "=riscv32|riscv64  for a processor that can be either"},
 	{"march", STRING, AT(triple), "=riscv32|riscv64  the same"},
 	{"iterations", NUMBER, AT(run.iterations), "=N  how often the block runs (100)"},
 	{"dispatch", NUMBER, AT(run.dispatch_width), "=N  micro-ops dispatched per cycle"},
@@ -36,7 +36,8 @@ static const struct option options[] = {
 	{"disable-im", FLAG, AT(disable_instruments), "  ignore LMUL, SEW and latency instruments"},
 	{"skip-unsupported-instructions", SPECIAL, 0,
 	 "=none|lack-sched|parse-failure|any\n"
-	 "                  leave out what the model lacks, what is no valid assembly, or both"},
+	 "                  leave out instructions that the model lacks (lack-sched), that\n"
+	 "                  cannot be assembled (parse-failure), or both (any)"},
 	{"instruction-tables", SPECIAL, 0, "[=none|normal|full]  print the model, run nothing"},
 	{"summary-view", FLAG, AT(summary), "[=false]  summary (on)"},
 	{"instruction-info", FLAG, AT(information), "[=false]  instruction information (on)"},
@@ -46,7 +47,8 @@ static const struct option options[] = {
 	{"timeline", FLAG, AT(timeline), "  timeline and average wait times"},
 	{"timeline-max-iterations", NUMBER, AT(timeline_iterations), "=N  in the timeline (10)"},
 	{"timeline-max-cycles", NUMBER, AT(timeline_cycles), "=N  in the timeline, 0: all (80)"},
-	{"bottleneck-analysis", FLAG, AT(bottleneck), "  what holds the block up"},
+	{"bottleneck-analysis", FLAG, AT(bottleneck),
+	 "  causes of back end pressure, and the critical sequence"},
 	{"dispatch-stats", FLAG, AT(dispatch_stats), "  dispatch statistics"},
 	{"scheduler-stats", FLAG, AT(scheduler_stats), "  scheduler statistics"},
 	{"retire-stats", FLAG, AT(retire_stats), "  retire control unit statistics"},
@@ -65,16 +67,18 @@ static const struct option options[] = {
 	{"path-from", STRING, AT(profile),
 	 "=PERF.DATA  a path as measured, from --symbol, --range or the hottest function"},
 	{"path-length", NUMBER, AT(path_length), "=N  instructions of that path (10000)"},
-	{"mispredict-rate", GIVEN, 0, "=SHARE  of conditional branches and indirect jumps"},
-	{"mispredict-penalty", GIVEN, 0, "=N  cycles that each costs beyond its execution"},
-	{"load-latency", GIVEN, 0, "=N | N:SHARE,...  cycles of scalar loads"},
-	{"fetch-width", GIVEN, 0, "=N  instructions that the front end delivers per cycle"},
-	{"taken-branches", GIVEN, 0, "=N  taken branches among them"},
-	{"fetch-buffer", GIVEN, 0, "=N  instructions that it fetches ahead of dispatch"},
-	{"set", GIVEN, 0, "=CLASS.latency=N  change the model (also .uops, .RESOURCE)"},
-	{"what-if", GIVEN, 0, "=CLASS.latency=N  the same, shown beside the model as it is"},
+	{"mispredict-rate", STIMULI, 0, "=SHARE  of conditional branches and indirect jumps"},
+	{"mispredict-penalty", STIMULI, 0,
+	 "=N  cycles that a mispredict costs beyond the branch's execution"},
+	{"load-latency", STIMULI, 0, "=N | N:SHARE,...  cycles of scalar loads"},
+	{"fetch-width", STIMULI, 0, "=N  instructions that the front end delivers per cycle"},
+	{"taken-branches", STIMULI, 0, "=N  taken branches among these instructions"},
+	{"fetch-buffer", STIMULI, 0,
+	 "=N  instructions that the front end fetches ahead of dispatch"},
+	{"set", STIMULI, 0, "=CLASS.latency=N  change the model (also .uops, .RESOURCE)"},
+	{"what-if", STIMULI, 0, "=CLASS.latency=N  the same, shown beside the model as it is"},
 	{"cycle-stack", FLAG, AT(cycle_stack),
-	 "  who is charged with which cycles, as in a profile"},
+	 "  cycles of each instruction by state and cause, as in a profile"},
 	{"json", FLAG, AT(json), "  print JSON in llvm-mca's form (also --json)"},
 	{"o", STRING, AT(output), "=FILE  where to print"},
 };
@@ -207,8 +211,8 @@ static int parse_option(struct mca_settings *settings, char **argv, int *index)
 		return 2;
 	}
 	value = value ? value + 1 : NULL;
-	if (!value && (option->kind == NUMBER || option->kind == STRING || option->kind == GIVEN ||
-		       !strcmp(option->name, "mattr") ||
+	if (!value && (option->kind == NUMBER || option->kind == STRING ||
+		       option->kind == STIMULI || !strcmp(option->name, "mattr") ||
 		       !strcmp(option->name, "skip-unsupported-instructions"))) {
 		value = argv[++*index];
 		if (!value)
@@ -217,7 +221,7 @@ static int parse_option(struct mca_settings *settings, char **argv, int *index)
 	switch (option->kind) {
 	case FLAG:
 		return parse_flag(option->name, value, (bool *)((char *)settings + option->offset));
-	case GIVEN:
+	case STIMULI:
 		return mca_stimuli_option(&settings->stimuli, option->name, value);
 	case STRING:
 		*(const char **)((char *)settings + option->offset) = value;
@@ -234,12 +238,12 @@ static int parse_option(struct mca_settings *settings, char **argv, int *index)
 	}
 }
 
-/* What does not go together is said before anything is done. */
+/* Report options that cannot be combined, and missing ones, before any work is done. */
 static int check_input(const struct mca_settings *settings)
 {
 	const char *const parts[] = {settings->symbol, settings->range, settings->hex,
 				     settings->trace};
-	unsigned int given = 0;
+	unsigned int part_count = 0;
 
 	if (settings->assembly_variant) {
 		fprintf(stderr,
@@ -249,13 +253,13 @@ static int check_input(const struct mca_settings *settings)
 	}
 	if (settings->tables != MCA_TABLES_NONE &&
 	    (settings->stimuli.what_ifs || settings->stimuli.any || settings->cycle_stack)) {
-		fprintf(stderr, "pesa mca: --instruction-tables runs nothing, so --cycle-stack, "
-				"--what-if and the like have no effect with it\n");
+		fprintf(stderr, "pesa mca: --instruction-tables runs nothing, so options such as "
+				"--cycle-stack and --what-if have no effect with it\n");
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		given += parts[i] != NULL;
-	if (given > 1 || (settings->profile && (settings->hex || settings->trace))) {
+		part_count += parts[i] != NULL;
+	if (part_count > 1 || (settings->profile && (settings->hex || settings->trace))) {
 		fprintf(stderr, "pesa mca: only one of --symbol, --range, --hex and --branch-trace "
 				"is possible, and --path-from only with --symbol or --range\n");
 		return 2;
@@ -265,8 +269,8 @@ static int check_input(const struct mca_settings *settings)
 				    settings->path);
 		return 2;
 	}
-	given += settings->profile != NULL;
-	if (given && !settings->hex && (!settings->path || !strcmp(settings->path, "-"))) {
+	part_count += settings->profile != NULL;
+	if (part_count && !settings->hex && (!settings->path || !strcmp(settings->path, "-"))) {
 		fprintf(stderr, "pesa mca: the name of the program is needed\n");
 		return 2;
 	}
@@ -293,12 +297,30 @@ static const struct mca_settings defaults = {
 	.no_alias = true,
 };
 
+/* For completion by shells: the lines of tools/completion/options.h. */
+static void list_options(void)
+{
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		const char *help = options[i].help;
+		size_t argument = strcspn(help, " ");
+		const char *doc = help + argument + strspn(help + argument, " \n");
+
+		/* "=N  text", "[=false]  text", "  text" */
+		printf("--%s\t\t", options[i].name);
+		if (*help == '[')
+			printf("[%.*s]", (int)(argument - 3), help + 2);
+		else if (argument)
+			printf("%.*s", (int)(argument - 1), help + 1);
+		printf("\t%.*s\n", (int)strcspn(doc, "\n"), doc);
+	}
+}
+
 int mca_settings_parse(struct mca_settings *settings, int argc, char **argv)
 {
 	int status = 0;
 
 	*settings = defaults;
-	/* A path is long, so what it costs by address comes first; other views on demand. */
+	/* A path is long: show the cycle stacks by address, and the other views only if asked for. */
 	for (int i = 1; i < argc; i++)
 		if (is_path_option(argv[i])) {
 			settings->information = settings->pressure = false;
@@ -308,6 +330,10 @@ int mca_settings_parse(struct mca_settings *settings, int argc, char **argv)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-help") ||
 		    !strcmp(argv[i], "-h") || !strcmp(argv[i], "-?")) {
 			usage(stdout);
+			return -1;
+		}
+		if (!strcmp(argv[i], "--list-opts")) {
+			list_options();
 			return -1;
 		}
 		if (argv[i][0] == '-' && argv[i][1]) {

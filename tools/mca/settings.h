@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The options of `pesa mca`: which there are, what they were given, and what does not go together.
+ * The options of `pesa mca`: parses them, and rejects combinations that are not possible.
  */
 #ifndef TOOLS_MCA_SETTINGS_H
 #define TOOLS_MCA_SETTINGS_H
@@ -24,21 +24,21 @@ struct mca_settings {
 	bool dispatch_stats, scheduler_stats, retire_stats, register_stats;
 	bool skip_lack_sched, skip_parse_failure;
 	bool no_alias, disable_instruments, disable_behaviour, json, cycle_stack;
-	bool hexadecimal; /* immediate values */
+	bool hexadecimal; /* print immediate values in hexadecimal */
 	unsigned int assembly_variant;
 	bool all_views_given, all_stats_given;
-	const char *symbol, *range, *hex; /* of a program, in place of assembly */
+	const char *symbol, *range, *hex; /* machine code to analyse; all NULL: assembly */
 	const char *trace, *profile;
 	unsigned int path_length;
 	struct mca_stimuli_options stimuli;
-	struct pesa_mca_model *changed; /* by --what-if; NULL: it is not asked for */
-	char *attributes;		/* what features point into */
+	struct pesa_mca_model *changed; /* the model with --what-if applied; NULL: no --what-if */
+	char *attributes;		/* allocated copy of -mattr; `features` points into it */
 };
 
 /*
- * Read the command line into *settings.  0: it is complete and consistent; 1 and 2: an exit status,
- * the reason printed; -1: what it asked for has been printed.  The settings keep pointers into
- * argv.
+ * Parse the command line into *settings, which keep pointers into argv.  Returns 0 if there is
+ * something to analyse; -1 if only help or a list was asked for, which has been printed; or the
+ * exit status 1 or 2 after a message.
  */
 int mca_settings_parse(struct mca_settings *settings, int argc, char **argv);
 void mca_settings_free(struct mca_settings *settings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Leave out of a source what an assembler rejects, see skip.h. */
+/* Leaves out statements that an assembler rejects, see skip.h. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "tools/mca/skip.h"
 #include "tools/ui/safe_output.h"
 
-/* Where a message is about: a line, and a column if the assembler says one; both from 1. */
+/* An error message of an assembler: its line, its column (0: not known), both from 1, and its text. */
 struct place {
 	unsigned long line, column;
-	const char *text; /* what it says there */
+	const char *text;
 	size_t length;
 };
 
-/* "INPUT:LINE[:COLUMN]: error: TEXT"; false if the message is none of that kind. */
+/* Parse "INPUT:LINE[:COLUMN]: error: TEXT".  False: the line has another form. */
 static bool parse_message(const char *message, size_t length, const char *input,
 			  struct place *place)
 {
@@ -45,8 +45,7 @@ static bool parse_message(const char *message, size_t length, const char *input,
 	return true;
 }
 
-/* The statement at `*from` columns of a line, without the labels before it: from *from up to *to.
- */
+/* Find the statement that contains column *from (from 0), without labels: it ends before *to. */
 static void find_statement(const char *text, size_t length, size_t *from, size_t *to)
 {
 	size_t column = *from < length ? *from : length, colon;
@@ -69,7 +68,8 @@ static void find_statement(const char *text, size_t length, size_t *from, size_t
 	} while (colon < *to);
 }
 
-/* Blank a statement, in a copy of its line that the reader owns.  Nothing was there: false. */
+/* Replace a statement by blanks in a copy of its line, which the reader owns.  *blanked: there was
+ * something to replace. */
 static struct pesa_error *blank(struct mca_reader *reader, const struct place *place, bool *blanked)
 {
 	struct mca_line *line = &reader->lines[place->line - 1];

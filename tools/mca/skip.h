@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -skip-unsupported-instructions=parse-failure: what an assembler does not understand is left out,
- * statement by statement where it says the column, else line by line, with a warning for each.
+ * -skip-unsupported-instructions=parse-failure: leaves out what an assembler rejects, with a warning
+ * for each: the statement if the assembler's message has a column, otherwise the line.
  */
 #ifndef TOOLS_MCA_SKIP_H
 #define TOOLS_MCA_SKIP_H
@@ -9,9 +9,9 @@
 #include "tools/mca/reader.h"
 
 /*
- * Blank the statements that the messages of an assembler, which it gave of the file `input` with
- * the reader's lines, reject.  *skipped: how many those were; 0: the messages are about something
- * else.
+ * Replace by blanks the statements that an assembler rejected.  `messages` is its output for the file
+ * `input`, which has the reader's lines.  *skipped: number of these statements; 0: the messages are
+ * about something else.
  */
 struct pesa_error *mca_skip_rejected(struct mca_reader *reader, const char *messages,
 				     const char *input, unsigned int *skipped);

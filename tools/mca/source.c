@@ -57,9 +57,12 @@ static struct pesa_error *read_text(struct mca_reader *reader, const char *text,
 		error = mca_assemble(reader, &done);
 	if (!error && !done)
 		error = mca_assemble_by_program(reader);
-	/* What is left may be understood here, where more of its text is known. */
+	/*
+	 * Rejected statements were left out: try the built-in assembler again, which keeps more of
+	 * the source's text than an object file does.
+	 */
 	if (!error && reader->changed_count) {
-		mca_reader_forget(reader);
+		mca_reader_clear(reader);
 		error = mca_assemble(reader, &done);
 		if (!error && !done)
 			error = mca_assemble_by_program(reader);

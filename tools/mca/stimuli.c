@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options for what the model does not know (external stimuli), see stimuli.h. */
+/* Options of external stimuli and of changes of the model, see stimuli.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int parse_count(const char *name, const char *value, unsigned long minimu
 	return 0;
 }
 
-/* 0.05 or 5%; `end` is what must follow. */
+/* Parse a share, "0.05" or "5%"; *end is set after it. */
 static bool parse_share(const char *text, char **end, double *share)
 {
 	*share = strtod(text, end);
@@ -55,7 +55,7 @@ static int parse_rate(struct mca_stimuli_options *options, const char *name, con
 	return 0;
 }
 
-/* CYCLES or CYCLES:SHARE,... */
+/* Parse "CYCLES" or "CYCLES:SHARE,...". */
 static int parse_latencies(struct mca_stimuli_options *options, const char *name, const char *value)
 {
 	static const char expected[] =

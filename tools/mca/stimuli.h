@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Options of `pesa mca` that llvm-mca does not have: what the model does not know, changes of the
- * model, and a comparison of the costs before and after a change.
+ * Options of `pesa mca` that llvm-mca does not have: external stimuli (branches and loads as
+ * measured, which a scheduling model does not contain), changes of the model (--set), and a
+ * comparison of the costs before and after a change (--what-if).
  */
 #ifndef TOOLS_MCA_STIMULI_H
 #define TOOLS_MCA_STIMULI_H
@@ -22,19 +23,19 @@ struct mca_stimuli_options {
 	unsigned int sets, what_ifs;
 };
 
-/* Take an option, its value not NULL; 0, or 2 after a message on standard error. */
+/* Parse an option; its value is not NULL.  Returns 0, or 2 after a message on standard error. */
 int mca_stimuli_option(struct mca_stimuli_options *options, const char *name, const char *value);
-/* Change a model as --set says, and as --what-if says if `what_if`. */
+/* Apply the changes of --set to a model, and those of --what-if if `what_if` is set. */
 struct pesa_error *mca_stimuli_change(const struct mca_stimuli_options *options,
 				      struct pesa_mca_model *model, bool what_if);
-/* Fill in what comes from the model; *given is NULL if nothing was given. */
+/* Fill in defaults from the model.  *stimuli is NULL if there are no such options. */
 struct pesa_error *mca_stimuli_resolve(struct mca_stimuli_options *options,
 				       const struct pesa_mca_model *model,
 				       const struct pesa_mca_stimuli **stimuli);
 
 /*
- * Run a block and the same one bound to the changed model, and show the cycle stacks of both side
- * by side: printed, or added to `object` if that is not NULL.
+ * Run a block with the model and with the changed model, and show both cycle stacks side by side:
+ * printed, or added to `object` if that is not NULL.
  */
 struct pesa_error *mca_what_if(const struct mca_stimuli_options *options,
 			       const struct mca_view_context *context,

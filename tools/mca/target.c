@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For what to decode and by which model, see target.h. */
+/* The ISA string to decode with, and the check of the output; see target.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tools/mca/target.h"
 #include "tools/ui/output_files.h"
 
-/* Whether an extension is among the features, with a sign: 1 on, -1 off, 0 not mentioned. */
+/* How -mattr mentions an extension: 1 on (+), -1 off (-), 0 not at all. */
 static int mentioned(const struct mca_settings *settings, const char *name, size_t length)
 {
 	int result = 0;
@@ -20,7 +20,7 @@ static int mentioned(const struct mca_settings *settings, const char *name, size
 	return result;
 }
 
-/* Profiles are features for LLVM; an ISA string has what they consist of. */
+/* Print an extension, or the extensions of a profile (RVA22U64), which -mattr may also name. */
 static void print_extensions(const char *name, FILE *letters, FILE *names)
 {
 	const char *list = name;
@@ -35,7 +35,6 @@ static void print_extensions(const char *name, FILE *letters, FILE *names)
 	}
 }
 
-/* The processor's ISA string with -mattr applied; owned by the caller. */
 char *mca_target_isa(const struct mca_settings *settings, const char *isa,
 		     const struct pesa_mca_model *model)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Assembly text, see text.h. */
+/* Assembly text of instructions, see text.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/mca/text.h"
 
-/* The length of a decimal number that is an operand of its own, or 0. */
+/* The length of the decimal number at the start of a text, if it is a whole operand; otherwise 0. */
 static size_t number_length(const char *text)
 {
 	size_t sign = *text == '-', digits = strspn(text + sign, "0123456789");

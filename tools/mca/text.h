@@ -6,8 +6,8 @@
 #define TOOLS_MCA_TEXT_H
 
 /*
- * A copy with the operands that are decimal numbers, also those before a register in brackets, in
- * hexadecimal (-16(sp) is -0x10(sp)).  Owned by the caller; NULL: out of memory.
+ * A copy in which decimal operands, and decimal offsets before a register in brackets, are
+ * hexadecimal (-16(sp) becomes -0x10(sp)).  The caller frees it.  NULL: out of memory.
  */
 char *mca_text_hexadecimal(const char *text);
 

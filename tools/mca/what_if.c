@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cycle stacks before and after a change of the model, side by side, see given.h. */
+/* Cycle stacks before and after a change of the model, side by side; see stimuli.h. */
 #include <stdlib.h>
 
 #include "pesa/csr.h"
 #include "pesa/record.h"
 #include "tools/mca/stimuli.h"
+#include "tools/ui/json.h"
 
-/* One of the two runs. */
+/* The result of one of the two runs. */
 struct side {
 	struct pesa_mca_cycle_stack *stack;
 	struct mca_stack_row *rows;

@@ -41,11 +41,11 @@ void record_hardware_free(struct record_hardware *hardware)
 
 enum {
 	KEY_INHERIT = 256,
-	KEY_NO_INHERIT,
 	KEY_DURATION,
 	KEY_SNAPSHOT,
 	KEY_SWITCH_OUTPUT,
 	KEY_CALL_GRAPH,
+	KEY_CGROUPS,
 };
 
 static const struct argp_option descriptions[] = {
@@ -59,13 +59,14 @@ static const struct argp_option descriptions[] = {
 	{"tid", 't', "TIDS", 0, "Threads", 0},
 	{"inherit", KEY_INHERIT, NULL, 0,
 	 "With the threads and processes that these make (default)", 0},
-	{"no-inherit", KEY_NO_INHERIT, NULL, 0, "Without the threads and processes that these make",
-	 0},
+	{"no-inherit", 'i', NULL, 0, "Without the threads and processes that these make", 0},
 	{NULL, 'g', "fp|dwarf[,SIZE]", OPTION_ARG_OPTIONAL,
-	 "Call chains, by frame pointers (default) or by SIZE bytes of the stack (default: 8192); "
-	 "the mode may be a word of its own",
+	 "Call chains: on the virtual core exact ones, without a mode; through the kernel by frame "
+	 "pointers (default) or by SIZE bytes of the stack (default: 8192); the mode may be a word "
+	 "of its own",
 	 0},
 	{"call-graph", KEY_CALL_GRAPH, "MODE", 0, "The same as -g MODE", 0},
+	{"all-cgroups", KEY_CGROUPS, NULL, 0, "Record the control group of each sample", 0},
 	{"mmap-pages", 'm', "N", 0, "Pages of a CPU's ring, or a size: 2M (default: 512K)", 0},
 	{"duration", KEY_DURATION, "TIME", 0, "End after so many seconds, or 500ms, 2m", 0},
 	{"snapshot", KEY_SNAPSHOT, NULL, 0,
@@ -118,6 +119,7 @@ static void set_callchain(struct record_hardware *hardware, const char *text,
 	/* "-g dwarf": getopt knows an optional argument only in the same word. */
 	if (!text && state->next < state->argc && is_callchain_mode(state->argv[state->next]))
 		text = state->argv[state->next++];
+	hardware->chains_named = text != NULL;
 	if (!text || !strcmp(text, "fp")) {
 		sampling->callchain = PESA_CALLCHAIN_FRAME_POINTER;
 		return;
@@ -148,6 +150,27 @@ static void add_events(struct record_hardware *hardware, const char *text,
 	hardware->options.event_count = (unsigned int)list->count;
 }
 
+/* Whether a list of events is cycles alone, which the virtual core samples anyway: "cycles:ppp". */
+static bool only_cycles(const char *list)
+{
+	static const char *const names[] = {"cycles", "cpu-cycles", "pesa/cycles/"};
+
+	for (;; list++) {
+		size_t length = strcspn(list, ","), known = 0;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !known; i++)
+			if (!strncmp(list, names[i], strlen(names[i])))
+				known = strlen(names[i]);
+		/* Modifiers follow a colon, or the slash of a PMU. */
+		if (!known || (known != length && list[known] != ':' && list[known - 1] != '/') ||
+		    known + strspn(list + known, ":upPH") != length)
+			return false;
+		list += length;
+		if (!*list)
+			return true;
+	}
+}
+
 /* The option of a key, as messages name it; NULL: none of these. */
 static const char *option_name(int key)
 {
@@ -160,13 +183,12 @@ static const char *option_name(int key)
 		{'C', "-C"},
 		{'p', "-p"},
 		{'t', "-t"},
-		{'g', "-g"},
-		{KEY_CALL_GRAPH, "--call-graph"},
 		{'m', "-m"},
 		{KEY_INHERIT, "--inherit"},
-		{KEY_NO_INHERIT, "--no-inherit"},
+		{'i', "--no-inherit"},
 		{KEY_DURATION, "--duration"},
 		{KEY_SNAPSHOT, "--snapshot"},
+		{KEY_CGROUPS, "--all-cgroups"},
 		{KEY_SWITCH_OUTPUT, "--switch-output"},
 	};
 
@@ -182,7 +204,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct pesa_hardware_options *result = &hardware->options;
 	double nanoseconds;
 
-	if (!hardware->asked)
+	if (!hardware->asked && !(key == 'e' && only_cycles(argument)))
 		hardware->asked = option_name(key);
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -211,11 +233,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CALL_GRAPH:
 		set_callchain(hardware, argument, state);
 		return 0;
+	case KEY_CGROUPS:
+		result->sampling.cgroups = true;
+		return 0;
 	case 'm':
 		set_ring(hardware, argument, state);
 		return 0;
 	case KEY_INHERIT:
-	case KEY_NO_INHERIT:
+	case 'i':
 		result->sampling.inherit = key == KEY_INHERIT;
 		return 0;
 	case KEY_DURATION:
@@ -278,7 +303,8 @@ const char *record_hardware_check(const struct record_hardware *hardware)
 
 /* ---- Summary ------------------------------------------------------------------------------- */
 
-static void print_problems(const struct pesa_hardware_summary *summary)
+static void print_problems(const struct pesa_hardware_options *options,
+			   const struct pesa_hardware_summary *summary)
 {
 	const struct {
 		uint64_t count;
@@ -311,6 +337,11 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		fprintf(stderr,
 			"pesa record: the kernel hides its addresses "
 			"(/proc/sys/kernel/kptr_restrict): its samples will have no names\n");
+	if (summary->raised_period)
+		fprintf(stderr,
+			"pesa record: one sample every %" PRIu64
+			" cycles, the least of the PMU; not every %" PRIu64 "\n",
+			summary->raised_period, options->sampling.period);
 	if (summary->shortest_period)
 		fprintf(stderr,
 			"pesa record: most of the time went into taking the samples, which are of "
@@ -343,14 +374,17 @@ static void print_summary(const struct pesa_hardware_options *options,
 				    summary->samples, file, (double)summary->bytes / 1e6);
 }
 
-static bool write_json(const struct pesa_hardware_options *options,
-		       const struct pesa_hardware_summary *summary, const char *path, int status)
+static struct pesa_error *write_json(const struct pesa_hardware_options *options,
+				     const struct pesa_hardware_summary *summary, const char *path,
+				     int status)
 {
-	FILE *stream = ui_json_open("record", path);
+	struct pesa_error *error;
 	struct ui_json json;
+	FILE *stream;
 
-	if (!stream)
-		return false;
+	error = ui_json_open(path, &stream);
+	if (error)
+		return error;
 	ui_json_begin(&json, stream, "record");
 	ui_json_array_begin(&json, "events");
 	for (unsigned int i = 0; i < options->event_count; i++)
@@ -375,7 +409,7 @@ static bool write_json(const struct pesa_hardware_options *options,
 	ui_json_member(&json, "unfollowed",
 		       *summary->unfollowed ? ui_json_string(summary->unfollowed) : NULL);
 	ui_json_end(&json);
-	return ui_json_close("record", stream);
+	return ui_json_close(stream);
 }
 
 /* ---- The recording ------------------------------------------------------------------------- */
@@ -403,13 +437,8 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 	status = virtual_core_exit_status(summary.status);
 	if (!quiet && summary.files)
 		print_summary(options, &summary);
-	print_problems(&summary);
-	if (error) {
-		safe_output_message("pesa record: %s", error->message);
-		pesa_error_free(error);
-		return 1;
-	}
-	if (wants_json && !write_json(options, &summary, json, status))
-		return 1;
-	return status;
+	print_problems(options, &summary);
+	if (!error && wants_json)
+		error = write_json(options, &summary, json, status);
+	return error ? profile_fail("record", error) : status;
 }

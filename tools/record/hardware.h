@@ -17,6 +17,7 @@ struct record_hardware {
 	struct pesa_event_list list; /* owns the strings of `events` */
 	struct event_options names;  /* where event names are looked up */
 	pid_t *processes, *threads;
+	bool chains_named; /* -g said how chains are to be found */
 	const char *asked; /* the first option given that requires the kernel */
 };
 

@@ -9,20 +9,25 @@
 #include <unistd.h>
 
 #include "decoder/base/number.h"
+#include "decoder/binary/program.h"
 #include "decoder/base/terminal_text.h"
 #include "pesa/record.h"
+#include "pesa/why.h"
 #include "tools/commands.h"
 #include "tools/ui/output_files.h"
 #include "tools/ui/output_name.h"
 #include "tools/ui/paths.h"
 #include "tools/ui/profile_options.h"
+#include "tools/ui/progress.h"
+#include "tools/ui/text.h"
 #include "tools/record/hardware.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"
 
-#define DEFAULT_OUTPUT "perf.data"
-#define SETTINGS_MAX   64u
+#define DEFAULT_OUTPUT	    "perf.data"
+#define SETTINGS_MAX	    64u
+#define COMPRESSION_DEFAULT 1
 
 struct arguments {
 	const char *setting[SETTINGS_MAX];
@@ -30,6 +35,7 @@ struct arguments {
 	char *trace;			   /* NULL: none */
 	char **program;			   /* NULL: none */
 	char *output_named, *golden_named; /* expanded patterns */
+	struct pesa_core_ideal_places ideal;
 	uint64_t trace_first, trace_last;
 	const char *core, *output, *golden, *sysroot, *cpu;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
@@ -48,6 +54,7 @@ enum {
 	KEY_TRACE,
 	KEY_CORE,
 	KEY_SET,
+	KEY_IDEAL,
 	KEY_JITTER,
 	KEY_SEED,
 	KEY_SAMPLER,
@@ -61,14 +68,21 @@ static const struct argp_option options[] = {
 	 "the host, %q{NAME} the environment variable, %% a percent sign",
 	 0},
 	{"period", 'c', "CYCLES", 0, "One sample every so many cycles", 0},
-	{"frequency", 'F', "HZ", 0, "So many samples a second", 0},
-	{"compression", 'z', "N", 0, "zstd level, 0 for none (default: 1)", 0},
+	{"count", 0, NULL, OPTION_ALIAS, NULL, 0},
+	{"frequency", 'F', "HZ", 0, "So many samples a second; 'max' for as many as can be taken",
+	 0},
+	{"compression", 'z', "N", OPTION_ARG_OPTIONAL, "zstd level, 0 for none (default: 1)", 0},
+	{"compression-level", 0, NULL, OPTION_ALIAS, NULL, 0},
 	{NULL, 0, NULL, 0, "On the virtual core:", 3},
 	{"core", KEY_CORE, "NAME", 0,
 	 "Core description, see 'pesa list'; or a file (default: " VIRTUAL_CORE_DEFAULT ")", 0},
 	{"set", KEY_SET, "KEY=VALUE", 0,
 	 "Change a key of the core's description, or CLASS.latency, CLASS.RESOURCE, CLASS.uops of "
 	 "its processor model",
+	 0},
+	{"ideal", KEY_IDEAL, "KIND[@ADDRESS]", 0,
+	 "For experiments: the loads at this run-time address (default: all) hit, its branch is "
+	 "predicted, its latency is 1, or it needs no unit; KIND is hit, predict, latency or unit",
 	 0},
 	{"golden", KEY_GOLDEN, "FILE", 0,
 	 "The exact profile as well: every cycle of every instruction", 0},
@@ -143,6 +157,29 @@ static void add_samplers(struct arguments *arguments, const char *list,
 	}
 }
 
+_Static_assert((int)PESA_CORE_IDEAL_COUNT == (int)PESA_WHY_CHANGES, "a kind for each change");
+
+/* Add KIND or KIND@ADDRESS. */
+static void add_ideal(struct arguments *arguments, const char *text, const struct argp_state *state)
+{
+	struct pesa_core_ideal_place place = {.address = PESA_CORE_IDEAL_ANYWHERE};
+	size_t length = strcspn(text, "@");
+
+	for (; place.kind < PESA_CORE_IDEAL_COUNT; place.kind++) {
+		const char *name = pesa_why_change_name((enum pesa_why_change)place.kind);
+
+		if (strlen(name) == length && !strncmp(name, text, length))
+			break;
+	}
+	if (place.kind == PESA_CORE_IDEAL_COUNT ||
+	    (text[length] && !number_read(text + length + 1, 0, 0, UINT64_MAX - 1, &place.address)))
+		profile_bad_value(state, "--ideal", text,
+				  "hit, predict, latency or unit, with @ADDRESS or without");
+	if (arguments->ideal.count == PESA_CORE_IDEALS_MAX)
+		profile_usage_error(state, "more than %u --ideal", PESA_CORE_IDEALS_MAX);
+	arguments->ideal.place[arguments->ideal.count++] = place;
+}
+
 /* An option of the virtual core, as messages name it; NULL: another option. */
 static const char *virtual_option(int key)
 {
@@ -154,6 +191,7 @@ static const char *virtual_option(int key)
 		{KEY_GOLDEN, "--golden"},
 		{KEY_CORE, "--core"},
 		{KEY_SET, "--set"},
+		{KEY_IDEAL, "--ideal"},
 		{KEY_JITTER, "--jitter"},
 		{KEY_SEED, "--seed"},
 		{KEY_SAMPLER, "--sampler"},
@@ -198,6 +236,9 @@ static error_t parse_virtual(int key, char *argument, struct argp_state *state)
 		if (arguments->settings == SETTINGS_MAX)
 			profile_usage_error(state, "more than %u --set", SETTINGS_MAX);
 		arguments->setting[arguments->settings++] = argument;
+		return 0;
+	case KEY_IDEAL:
+		add_ideal(arguments, argument, state);
 		return 0;
 	case KEY_JITTER:
 		arguments->jitter = read_number("--jitter", argument, 0,
@@ -252,11 +293,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			read_number("--period", argument, 1, "a number of cycles", state);
 		return 0;
 	case 'F':
-		arguments->frequency =
-			read_number("--frequency", argument, 1, "samples a second", state);
+		arguments->frequency = !strcmp(argument, "max")
+					       ? PESA_FREQUENCY_MAX
+					       : read_number("--frequency", argument, 1,
+							     "samples a second, or max", state);
 		return 0;
 	case 'z':
-		if (!number_read(argument, 0, 0, PESA_PERFDATA_COMPRESSION_MAX, &number))
+		/* "-z 3": getopt knows an optional argument only in the same word. */
+		if (!argument && state->next < state->argc &&
+		    number_read(state->argv[state->next], 0, 0, PESA_PERFDATA_COMPRESSION_MAX,
+				&number))
+			state->next++;
+		else if (!argument)
+			number = COMPRESSION_DEFAULT;
+		else if (!number_read(argument, 0, 0, PESA_PERFDATA_COMPRESSION_MAX, &number))
 			profile_bad_value(state, "--compression", argument, "0 to 22");
 		arguments->compression = (int)number;
 		return 0;
@@ -296,16 +346,29 @@ static const struct argp argp = {
 
 /* ---- What to run --------------------------------------------------------------------------- */
 
+static void note_period(uint64_t wanted, uint64_t least, const char *what)
+{
+	safe_output_message("pesa record: one sample every %" PRIu64 " cycles, the least of %s; "
+			    "not every %" PRIu64,
+			    least, what, wanted);
+}
+
 /* The sampling period and its jitter, by the core's limits. */
 static struct pesa_error *set_period(struct arguments *arguments, const struct pesa_core *core)
 {
 	uint64_t longest = (1ull << core->counter_bits) - 1, period = arguments->period;
 	uint64_t jitter;
 
-	if (arguments->frequency)
+	if (arguments->frequency == PESA_FREQUENCY_MAX)
+		period = core->minimum_period;
+	else if (arguments->frequency)
 		period = core->frequency / arguments->frequency;
 	else if (!period)
 		period = VIRTUAL_CORE_PERIOD;
+	if (!arguments->frequency && period < core->minimum_period) {
+		note_period(period, core->minimum_period, core->name);
+		period = core->minimum_period;
+	}
 	if (arguments->frequency && (period < core->minimum_period || period > longest))
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
@@ -315,7 +378,7 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 			arguments->frequency, core->name, (uint64_t)core->frequency,
 			(uint64_t)core->frequency / (longest + 1) + 1,
 			(uint64_t)core->frequency / core->minimum_period);
-	if (period < core->minimum_period || period > longest)
+	if (period > longest)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "a period of %" PRIu64
 					 " cycles is outside of what core %s can "
@@ -368,17 +431,19 @@ static void add_number(json_object *object, const char *name, uint64_t value)
 	json_object_object_add(object, name, json_object_new_uint64(value));
 }
 
-static int write_json(const struct arguments *arguments, const struct pesa_core *core,
-		      const struct pesa_vcore_summary *summary, int status)
+static struct pesa_error *write_json(const struct arguments *arguments,
+				     const struct pesa_core *core,
+				     const struct pesa_vcore_summary *summary, int status)
 {
-	json_object *root = json_object_new_object(), *harts = json_object_new_array();
-	FILE *stream = ui_json_open("record", arguments->printed.json);
+	json_object *root, *harts;
+	struct pesa_error *error;
+	FILE *stream;
 
-	if (!stream) {
-		json_object_put(root);
-		json_object_put(harts);
-		return 1;
-	}
+	error = ui_json_open(arguments->printed.json, &stream);
+	if (error)
+		return error;
+	root = json_object_new_object();
+	harts = json_object_new_array();
 	json_object_object_add(root, "version", json_object_new_int(UI_JSON_VERSION));
 	json_object_object_add(root, "command", json_object_new_string("record"));
 	json_object_object_add(root, "core", json_object_new_string(core->name));
@@ -422,7 +487,7 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 	ui_json_print(stream, root, JSON_C_TO_STRING_PRETTY);
 	fputc('\n', stream);
 	json_object_put(root);
-	return ui_json_close("record", stream) ? 0 : 1;
+	return ui_json_close(stream);
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -459,10 +524,17 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 		return error;
 	record->core = &found->core;
 	record->changes = found->changes;
+	record->ideal = arguments->ideal;
 	record->emulator = found->emulator;
 	record->plugin = found->plugin;
 	record->sysroot = found->sysroot;
 	record->cpu = arguments->cpu;
+	if (arguments->hardware.chains_named)
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"call chains of the virtual core are exact: give -g without fp or dwarf");
+	if (arguments->hardware.options.sampling.callchain)
+		record->call_chains = VCORE_CALL_CHAINS_EXACT;
 	record->period = arguments->period;
 	record->jitter = arguments->jitter;
 	record->seed = arguments->seed;
@@ -476,11 +548,28 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	return NULL;
 }
 
+static void show_progress(void *context, const struct pesa_vcore_progress *so_far)
+{
+	struct ui_progress *progress = context;
+	char instructions[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE], samples[UI_NUMBER_SIZE];
+	char line[160];
+
+	if (!ui_progress_is_due(progress))
+		return;
+	snprintf(line, sizeof(line),
+		 "[ pesa record: %s instructions, %s cycles, %s samples, %.0f s ]",
+		 ui_count(instructions, (double)so_far->instructions),
+		 ui_count(cycles, (double)so_far->cycles),
+		 ui_count(samples, (double)so_far->samples), ui_progress_seconds(progress));
+	ui_progress_draw(progress, line);
+}
+
 static int record_virtual(struct arguments *arguments, char **command)
 {
 	struct virtual_core found;
 	struct pesa_vcore_options record = {.command = command};
 	struct pesa_vcore_summary summary = {0};
+	struct ui_progress progress = {0};
 	struct pesa_error *error;
 	int status;
 
@@ -489,16 +578,22 @@ static int record_virtual(struct arguments *arguments, char **command)
 		return profile_fail("record", error);
 	arguments->program[0] = found.program;
 	record.program = arguments->program;
+	if (!arguments->printed.quiet)
+		ui_progress_start(&progress, "recording");
+	if (progress.wanted) {
+		record.progress = show_progress;
+		record.progress_context = &progress;
+	}
 	error = pesa_vcore_record(&record, &summary);
+	ui_progress_finish(&progress);
 	status = virtual_core_exit_status(summary.status);
 	if (!error && !summary.harts)
 		error = virtual_core_not_begun(&record, summary.status);
 	if (!arguments->printed.quiet && summary.harts)
 		print_summary(arguments, &summary, !error);
 	virtual_core_print_problems("record", &summary);
-	if (!error && arguments->printed.wants_json &&
-	    write_json(arguments, &found.core, &summary, status))
-		status = 1;
+	if (!error && arguments->printed.wants_json)
+		error = write_json(arguments, &found.core, &summary, status);
 	if (summary.cut_traces)
 		status = 1;
 	pesa_vcore_summary_free(&summary);
@@ -531,8 +626,25 @@ static int record_hardware(struct arguments *arguments, char **command)
 				   arguments->printed.wants_json, arguments->printed.json);
 }
 
+/* Whether this machine cannot run a program because it is one for RISC-V. */
+static bool is_foreign(char *const *program)
+{
+#ifdef __riscv
+	(void)program;
+	return false;
+#else
+	struct pesa_program probed;
+	char path[PATH_MAX];
+
+	if (!program || !pesa_path_program(program[0], path))
+		return false;
+	pesa_program_probe(path, &probed);
+	return probed.kind == PESA_PROGRAM_RISCV;
+#endif
+}
+
 /*
- * Choose kernel or virtual core: by the options; otherwise the kernel if it has the PMU.  A RISC-V
+ * Choose kernel or virtual core: by the options; events other than cycles are the kernel's; otherwise the kernel if it has the PMU.  A RISC-V
  * machine without the PMU is an error; elsewhere a RISC-V program can only run on the virtual core.
  */
 static struct pesa_error *choose_source(const struct arguments *arguments, bool *hardware)
@@ -541,8 +653,12 @@ static struct pesa_error *choose_source(const struct arguments *arguments, bool 
 	struct pesa_error *error;
 
 	*hardware = !arguments->virtual;
-	if (arguments->virtual || arguments->hardware.options.event_count)
+	if (arguments->virtual)
 		return NULL;
+	if (arguments->hardware.options.event_count) {
+		*hardware = arguments->hardware.asked || !is_foreign(arguments->program);
+		return NULL;
+	}
 	error = pesa_pmu_open(PESA_PMU_DIRECTORY, PESA_PMU_NAME, &pmu);
 	if (!error || error->code != PESA_ERROR_NOT_FOUND)
 		return error;
@@ -600,7 +716,7 @@ int pesa_command_record(int argc, char **argv)
 		.core = VIRTUAL_CORE_DEFAULT,
 		.output = DEFAULT_OUTPUT,
 		.seed = 1,
-		.compression = 1,
+		.compression = COMPRESSION_DEFAULT,
 	};
 	struct pesa_error *error;
 	bool hardware;

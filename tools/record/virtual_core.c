@@ -12,6 +12,7 @@
 
 #include "decoder/binary/program.h"
 #include "pesa/mca.h"
+#include "tools/record/emulator.h"
 #include "tools/ui/paths.h"
 #include "tools/ui/safe_output.h"
 
@@ -37,48 +38,6 @@ struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core)
 	return pesa_core_load(path, core);
 }
 
-/* The plugin interface depends on the emulator's version: there is a plugin file for each. */
-static struct pesa_error *choose_plugin(const char *emulator, char plugin[PATH_MAX])
-{
-	char line[256] = "", *at;
-	unsigned int major = 0, minor = 0;
-	const char *name;
-	int ends[2];
-	pid_t child;
-	ssize_t size;
-
-	if (pipe(ends))
-		return pesa_error_system(errno, "cannot ask %s for its version", emulator);
-	child = fork();
-	if (!child) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		execl(emulator, emulator, "--version", (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	size = child > 0 ? read(ends[0], line, sizeof(line) - 1) : -1;
-	close(ends[0]);
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	line[size > 0 ? size : 0] = '\0';
-	at = strstr(line, "version ");
-	if (!at || sscanf(at, "version %u.%u", &major, &minor) != 2)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s does not tell its version; is it QEMU's qemu-riscv64?",
-					 emulator);
-	if (major < 7 || (major == 7 && minor < 2))
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s is QEMU %u.%u; the virtual core needs 7.2 or newer",
-					 emulator, major, minor);
-	name = major >= 9 ? "pesa-vcore-2.so" : "pesa-vcore-1.so";
-	if (!pesa_path_libexec(name, plugin))
-		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "no virtual core at %s; is pesa installed completely?",
-					 plugin);
-	return NULL;
-}
-
 static struct pesa_error *check_program(const char *path, struct pesa_program *program)
 {
 	pesa_program_probe(path, program);
@@ -90,10 +49,18 @@ static struct pesa_error *check_program(const char *path, struct pesa_program *p
 					 "%s is a script: record its interpreter, '%s %s'", path,
 					 program->interpreter, path);
 	case PESA_PROGRAM_FOREIGN:
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s is an ELF file, but not for RISC-V", path);
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"%s is an ELF file, but not for RISC-V: build it for RISC-V "
+			"(riscv64-linux-gnu-gcc -g), or sample this machine's "
+			"programs with an event of its own (-e cpu-clock)",
+			path);
 	case PESA_PROGRAM_OTHER:
-		return pesa_error_create(PESA_ERROR_FORMAT, "%s is not an ELF file", path);
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s is neither an ELF file nor a script with '#!'; name the "
+			"program that reads it",
+			path);
 	case PESA_PROGRAM_RISCV:
 		break;
 	}
@@ -120,7 +87,8 @@ static struct pesa_error *choose_sysroot(const struct pesa_program *program, con
 	if (access(interpreter, R_OK))
 		return pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
-			"%s needs %s, which is neither here nor in %s; say with --sysroot where it is",
+			"%s needs %s, which is neither here nor in %s; say with --sysroot where it is, "
+			"install it (Debian: libc6-dev-riscv64-cross), or link with -static",
 			path, program->interpreter, DEFAULT_SYSROOT);
 	*sysroot = DEFAULT_SYSROOT;
 	return NULL;
@@ -170,24 +138,15 @@ static struct pesa_error *find_model(struct pesa_core *core)
 struct pesa_error *virtual_core_find(struct virtual_core *found, const char *core,
 				     const char *sysroot, const char *program)
 {
-	const char *name = getenv("PESA_QEMU");
 	struct pesa_program probed;
 	struct pesa_error *error = virtual_core_load(core, &found->core);
 
 	found->changes[0] = '\0';
 	found->sysroot = sysroot;
-	if (!name || !*name)
-		name = "qemu-riscv64";
 	if (!error)
 		error = find_model(&found->core);
-	if (!error && !pesa_path_program(name, found->emulator))
-		error = pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"no emulator '%s'; install QEMU's user mode emulators (Debian: qemu-user) "
-			"or name one in PESA_QEMU",
-			name);
 	if (!error)
-		error = choose_plugin(found->emulator, found->plugin);
+		error = emulator_find(found->emulator, found->plugin);
 	if (!error && !pesa_path_program(program, found->program))
 		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
 					  "no program '%s' that can be executed", program);
@@ -262,6 +221,7 @@ void virtual_core_print_problems(const char *command, const struct pesa_vcore_su
 		 "ones"},
 		{summary->unwatched,
 		 "threads had no core and were not recorded (too many at a time)"},
+		{summary->cut_chains, "call chains have more frames than are recorded"},
 		{summary->forced_turns,
 		 "times the wait for a thread was given up: their order depends on this machine"},
 		{summary->refused, "processes were not recorded (too many)"},

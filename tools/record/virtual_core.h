@@ -9,6 +9,7 @@
 
 #include <limits.h>
 
+#include "daemon/vcore/channel.h"
 #include "daemon/vcore/record.h"
 
 /*

@@ -2,13 +2,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tools/report/calls.h"
 #include "tools/report/html.h"
 #include "tools/ui/html.h"
 
 UI_HTML_FILE(report_html_style, "tools/report/html/report.css");
 UI_HTML_FILE(report_html_content, "tools/report/html/content.html");
 UI_HTML_FILE(report_html_data, "tools/report/html/data.js");
-UI_HTML_FILE(report_html_flame, "tools/report/html/flame.js");
+UI_HTML_FILE(report_html_times, "tools/report/html/timeline.js");
+UI_HTML_FILE(report_html_graph, "tools/report/html/graph.js");
 UI_HTML_FILE(report_html_functions, "tools/report/html/functions.js");
 UI_HTML_FILE(report_html_instructions, "tools/report/html/instructions.js");
 UI_HTML_FILE(report_html_start, "tools/report/html/start.js");
@@ -23,6 +25,19 @@ static void write_left_out(struct ui_json *json, const char *name, size_t count,
 	ui_json_member(json, name, object);
 }
 
+/* Inclusive cycles of a function. */
+static json_object *inclusive_of(const struct report_page *page,
+				 const struct profile_group *function)
+{
+	for (size_t i = 0; i < page->inclusive.count; i++) {
+		const struct profile_group *one = &page->inclusive.group[i];
+
+		if (one->dso == function->dso && one->symbol == function->symbol)
+			return ui_json_number(cycles_of(one->all_weight));
+	}
+	return NULL;
+}
+
 static void write_functions(struct report_page *page, struct ui_json *json)
 {
 	const struct profile_groups *functions = &page->functions;
@@ -32,11 +47,14 @@ static void write_functions(struct report_page *page, struct ui_json *json)
 	ui_json_array_begin(json, "functions");
 	for (; page->shown < functions->count; page->shown++) {
 		const struct profile_group *group = &functions->group[page->shown];
+		json_object *one;
 
 		if (profile_share(page->input, group->weight) < page->limit * REPORT_HTML_REST)
 			break;
-		ui_json_element(json, profile_group_json(page->input, group,
-							 GROUP_BY_DSO | GROUP_BY_SYMBOL));
+		one = profile_group_json(page->input, functions, group);
+		if (page->inclusive.count)
+			json_object_object_add(one, "children_cycles", inclusive_of(page, group));
+		ui_json_element(json, one);
 	}
 	ui_json_array_end(json);
 	for (size_t i = page->shown; i < functions->count; i++)
@@ -62,14 +80,13 @@ static struct pesa_error *write_data(struct report_page *page, FILE *out)
 	write_functions(page, &json);
 	error = report_html_frames(page, &json);
 	if (!error)
+		error = report_html_timeline(page, &json);
+	if (!error)
 		error = report_html_code(page, &json);
 	if (error)
 		return error;
 	profile_json_problems(page->input, &json);
-	ui_json_array_begin(&json, "texts");
-	for (uint32_t i = 0; i < page->texts.index.count; i++)
-		ui_json_element(&json, ui_json_string(distinct_text_at(&page->texts, i)));
-	ui_json_array_end(&json);
+	report_html_texts(page, &json);
 	ui_json_end(&json);
 	return NULL;
 }
@@ -77,12 +94,14 @@ static struct pesa_error *write_data(struct report_page *page, FILE *out)
 static struct pesa_error *write_page(struct report_page *page, struct ui_html *html)
 {
 	const char *command = pesa_profile_cmdline(page->input->profile);
-	const char *const scripts[] = {report_html_data, report_html_flame, report_html_functions,
-				       report_html_instructions, report_html_start};
+	const char *const scripts[] = {
+		ui_html_elements_script,  report_html_data,  ui_html_frames_script,
+		ui_html_flame_script,	  report_html_graph, report_html_functions,
+		report_html_instructions, report_html_times, report_html_start};
 	struct pesa_error *error;
 
 	ui_html_begin(html, "pesa report", command ? command : page->input->options->path,
-		      report_html_style);
+		      (const char *const[]){ui_html_flame_style, report_html_style, NULL});
 	fputs(report_html_content, html->out);
 	fputs("<script type=application/json id=data>", html->out);
 	error = write_data(page, html->out);
@@ -90,6 +109,23 @@ static struct pesa_error *write_page(struct report_page *page, struct ui_html *h
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
 		ui_html_script(html, scripts[i]);
 	ui_html_end(html);
+	return error;
+}
+
+/*
+ * Find what instructions waited for.  That needs a processor model: a recording that names none, or has
+ * nothing to predict, has a page without.
+ */
+static struct pesa_error *open_reasons(struct report_page *page)
+{
+	struct pesa_error *lacking;
+	struct pesa_error *error =
+		reasons_find(&page->reasons, page->input, page->isas, &page->has_reasons, &lacking);
+
+	if (lacking)
+		profile_complain("report", "the page does not say why instructions stalled: %s",
+				 lacking->message);
+	pesa_error_free(lacking);
 	return error;
 }
 
@@ -108,6 +144,10 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 	error = page.sources ? NULL : pesa_error_no_memory();
 	if (!error)
 		error = profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &page.functions);
+	if (!error && report_calls_recorded(rows))
+		error = profile_groups_make_functions(input, rows, &page.inclusive);
+	if (!error)
+		error = open_reasons(&page);
 	if (!error)
 		error = write_page(&page, &html);
 	closing = ui_html_finish(&html);
@@ -115,8 +155,11 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 		pesa_error_free(closing);
 	else
 		error = closing;
+	reasons_close(&page.reasons);
 	profile_groups_free(&page.functions);
+	profile_groups_free(&page.inclusive);
 	source_texts_free(page.sources);
 	distinct_bytes_free(&page.texts);
+	free(page.frame_of_row);
 	return error;
 }

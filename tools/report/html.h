@@ -15,9 +15,10 @@
 #include "pesa/export.h"
 #include "tools/ui/frame_tree.h"
 #include "tools/ui/listing.h"
-#include "tools/ui/profile_groups.h"
+#include "tools/groups/groups.h"
 #include "tools/ui/source_text.h"
 #include "tools/ui/json.h"
+#include "tools/why/waits.h"
 
 /* Functions and frames with less than this fraction of the limit are summed up. */
 #define REPORT_HTML_REST 0.1
@@ -31,7 +32,12 @@ struct report_page {
 	struct distinct_bytes texts;
 	struct profile_groups functions; /* by dso and symbol */
 	size_t shown;			 /* number of functions that are not summed up */
+	struct profile_groups inclusive; /* the same with children; none without call chains */
+	struct reasons reasons;		 /* what instructions waited for */
+	bool has_reasons;
 	double limit; /* minimum share of all cycles of a function with instructions */
+	/* Of each row its frame in "frames", set by report_html_frames(); for the timeline. */
+	uint32_t *frame_of_row;
 };
 
 /*
@@ -42,8 +48,10 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 				     const struct pesa_export *rows, struct listing_isas *isas,
 				     double limit, const char *path);
 
-/* Write the parts "frames" and "code" of the document. */
+/* Write the parts "frames", "timeline" (after the frames), "code", and, at the end, "texts" of the document. */
 struct pesa_error *report_html_frames(struct report_page *page, struct ui_json *json);
+struct pesa_error *report_html_timeline(struct report_page *page, struct ui_json *json);
 struct pesa_error *report_html_code(struct report_page *page, struct ui_json *json);
+void report_html_texts(const struct report_page *page, struct ui_json *json);
 
 #endif

@@ -2,7 +2,9 @@
 /* The code in a page: source lines and instructions of each important function. */
 #include "tools/report/html.h"
 
-#define INLINES_MAX 64
+#define INLINES_MAX	   64
+#define REPORT_WAIT_LEAST  0.1	/* of an instruction's cycles: shorter waits are left out */
+#define REPORT_CAUSE_LEAST 0.05 /* of a wait: likewise */
 
 /* A source line in the page; the whole struct is the key. */
 struct code_line {
@@ -46,11 +48,15 @@ static struct pesa_error *append_line(struct report_page *page, struct distinct_
 				      uint32_t dso, uint64_t address, json_object *array)
 {
 	struct pesa_inline_frame frame[INLINES_MAX];
-	size_t count = pesa_symbols_inlines(page->input->symbols, dso, address, frame, INLINES_MAX);
 	struct pesa_error *error;
 	struct code_line line;
 	uint32_t number;
+	size_t count;
 
+	error = pesa_symbols_inlines(page->input->symbols, dso, address, frame, INLINES_MAX,
+				     &count);
+	if (error)
+		return error;
 	if (!count || !frame[0].source.file || !frame[0].source.line) {
 		json_object_array_add(array, NULL);
 		return NULL;
@@ -78,10 +84,13 @@ static struct pesa_error *append_lines(struct report_page *page,
 		const struct code_line *line = distinct_records_at(lines, i);
 		const char *file = distinct_text_at(&page->texts, line->file);
 		json_object *row = json_object_new_array();
+		const char *text;
 
 		append_number(row, line->file);
 		append_number(row, line->line);
-		error = append_text(page, row, source_text_line(page->sources, file, line->line));
+		error = source_text_line(page->sources, file, line->line, &text);
+		if (!error)
+			error = append_text(page, row, text);
 		if (line->inlined != DISTINCT_NONE)
 			append_number(row, line->inlined);
 		json_object_array_add(array, row);
@@ -114,6 +123,31 @@ static struct pesa_error *append_stack(struct report_page *page,
 	return error;
 }
 
+/* Append what an instruction waited for, one text for each cause; nothing if it is not worth a word. */
+static struct pesa_error *append_why(struct report_page *page,
+				     const struct pesa_instruction *instruction, json_object *array)
+{
+	const struct pesa_why_wait *wait =
+		pesa_why_find(page->reasons.why, instruction->dso, instruction->address);
+	struct pesa_error *error = NULL;
+	struct ui_text line = {0};
+	json_object *causes;
+
+	if (!wait || wait->cycles < REPORT_WAIT_LEAST * cycles_of(instruction->weight))
+		return NULL;
+	causes = json_object_new_array();
+	for (unsigned int i = 0; i < wait->causes && !error; i++) {
+		if (wait->cause[i].share < REPORT_CAUSE_LEAST)
+			continue;
+		ui_text_clear(&line);
+		reasons_text(&page->reasons, wait, &wait->cause[i], true, &line);
+		error = append_text(page, causes, ui_text_get(&line));
+	}
+	json_object_array_add(array, causes);
+	ui_text_free(&line);
+	return error;
+}
+
 /* The name of the function to which control is transferred; NULL: none, or the same function. */
 static const char *target_of(const struct report_page *page, uint32_t dso,
 			     const struct listing_row *row)
@@ -122,8 +156,8 @@ static const char *target_of(const struct report_page *page, uint32_t dso,
 
 	if (!row->has_target)
 		return NULL;
-	own = pesa_symbols_find(page->input->symbols, dso, row->address);
-	target = pesa_symbols_find(page->input->symbols, dso, row->target);
+	own = profile_symbol(page->input, dso, row->address);
+	target = profile_symbol(page->input, dso, row->target);
 	return target && target != own ? target->name : NULL;
 }
 
@@ -151,7 +185,7 @@ static void append_estimates(const struct report_page *page,
 
 /*
  * Append a row: [address, text, line, target], and for a sampled instruction also cycles,
- * executions, cost, half of its interval, taken, stack.
+ * executions, cost, half of its interval, taken, stack, and if it stalled what it waited for.
  */
 static struct pesa_error *append_row(struct report_page *page, struct distinct_records *lines,
 				     uint32_t dso, const struct listing_row *row, json_object *rows)
@@ -169,7 +203,8 @@ static struct pesa_error *append_row(struct report_page *page, struct distinct_r
 	if (error || !row->instruction)
 		return error;
 	append_estimates(page, row->instruction, row->conditional, array);
-	return append_stack(page, row->instruction, array);
+	error = append_stack(page, row->instruction, array);
+	return error || !page->has_reasons ? error : append_why(page, row->instruction, array);
 }
 
 static struct pesa_error *write_code(struct report_page *page, struct ui_json *json, size_t number)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/export/data.h"
 #include "tools/report/html.h"
@@ -19,6 +20,7 @@ struct builder {
 	struct frame_tree *tree;
 	uint32_t *caller;	  /* frame of a node that was looked up last */
 	uint32_t *caller_process; /* the process frame for which it was */
+	uint32_t *frame_of_row;	  /* frames in the tree, by row */
 };
 
 /*
@@ -38,15 +40,24 @@ static uint32_t get_function(struct builder *builder, uint32_t parent, uint32_t 
 			     uint64_t address, struct pesa_source *source)
 {
 	struct pesa_symbols *symbols = builder->page->input->symbols;
-	const struct pesa_symbol *symbol = pesa_symbols_find(symbols, dso, address);
 	struct pesa_inline_frame inlined[INLINES_MAX];
-	size_t count = pesa_symbols_inlines(symbols, dso, address, inlined, INLINES_MAX);
-	uint32_t frame = get_frame(builder, parent,
-				   (struct frame_key){.kind = FRAME_FUNCTION,
-						      .name = symbol ? symbol->name : "[unknown]",
-						      .dso = dso,
-						      .symbol = symbol});
+	const struct pesa_symbol *symbol;
+	struct pesa_error *error;
+	uint32_t frame;
+	size_t count;
 
+	error = pesa_symbols_find(symbols, dso, address, &symbol);
+	if (!error)
+		error = pesa_symbols_inlines(symbols, dso, address, inlined, INLINES_MAX, &count);
+	if (error) {
+		pesa_error_free(error); /* out of memory */
+		return UINT32_MAX;
+	}
+	frame = get_frame(builder, parent,
+			  (struct frame_key){.kind = FRAME_FUNCTION,
+					     .name = symbol ? symbol->name : "[unknown]",
+					     .dso = dso,
+					     .symbol = symbol});
 	*source = count ? inlined[0].source : (struct pesa_source){0};
 	for (size_t i = count; i-- > 1;) {
 		const char *name = inlined[i - 1].function;
@@ -149,8 +160,9 @@ static uint32_t get_innermost(struct builder *builder, const struct pesa_export 
 }
 
 static struct pesa_error *add_row(struct builder *builder, const struct pesa_export *rows,
-				  const struct export_row *row)
+				  uint32_t number)
 {
+	const struct export_row *row = distinct_records_at(&rows->rows, number);
 	uint32_t frame;
 
 	if (!row->weight)
@@ -158,6 +170,7 @@ static struct pesa_error *add_row(struct builder *builder, const struct pesa_exp
 	frame = get_innermost(builder, rows, row);
 	if (frame == UINT32_MAX)
 		return pesa_error_no_memory();
+	builder->frame_of_row[number] = frame;
 	frame_tree_add(builder->tree, frame,
 		       row->state < PESA_PROFILE_STATES ? row->state : PESA_STATE_UNKNOWN,
 		       row->weight);
@@ -172,13 +185,14 @@ static struct pesa_error *build(const struct report_page *page, struct frame_tre
 	struct builder builder = {.page = page,
 				  .tree = tree,
 				  .caller = malloc((nodes + 1) * sizeof(uint32_t)),
-				  .caller_process = calloc(nodes + 1, sizeof(uint32_t))};
+				  .caller_process = calloc(nodes + 1, sizeof(uint32_t)),
+				  .frame_of_row = page->frame_of_row};
 	struct pesa_error *error = NULL;
 
 	if (!builder.caller || !builder.caller_process)
 		error = pesa_error_no_memory();
 	for (uint32_t i = 0; i < rows->rows.index.count && !error; i++)
-		error = add_row(&builder, rows, distinct_records_at(&rows->rows, i));
+		error = add_row(&builder, rows, i);
 	free(builder.caller);
 	free(builder.caller_process);
 	return error ? error : frame_tree_finish(tree);
@@ -187,12 +201,14 @@ static struct pesa_error *build(const struct report_page *page, struct frame_tre
 /* ---- The document -------------------------------------------------------------------------- */
 
 struct frame_writer {
-	const struct report_page *page;
-	const struct frame_tree *tree;
+	struct report_page *page;
+	struct frame_tree *tree;
 	struct ui_json *json;
 	const struct profile_group **function; /* functions shown, by symbol and dso */
 	uint64_t minimum;		       /* weight of a shown frame */
+	uint32_t *shown; /* of each frame of the tree, the number of the frame that shows it */
 	size_t rows, left_out;
+	struct pesa_error *error;
 };
 
 static int by_symbol(const void *left, const void *right)
@@ -230,8 +246,21 @@ static json_object *function_of(const struct frame_writer *writer, const struct 
 	return found ? ui_json_count((uint64_t)(*found - writer->page->functions.group)) : NULL;
 }
 
-static void write_frame(struct frame_writer *writer, const struct frame *frame, size_t parent)
+/* Append the file name of a frame's binary. */
+static void add_binary(struct frame_writer *writer, const struct frame *frame, json_object *row)
 {
+	const char *path = pesa_profile_dso(writer->page->input->profile, frame->dso)->path;
+	uint32_t name = distinct_text_get(&writer->page->texts, profile_base_name(path));
+
+	if (name == DISTINCT_NONE)
+		writer->error = pesa_error_no_memory();
+	else
+		json_object_array_add(row, ui_json_count(name));
+}
+
+static void write_frame(struct frame_writer *writer, uint32_t index, size_t parent)
+{
+	const struct frame *frame = frame_tree_frame(writer->tree, index);
 	json_object *row = json_object_new_array();
 	size_t number = writer->rows++;
 
@@ -241,15 +270,57 @@ static void write_frame(struct frame_writer *writer, const struct frame *frame, 
 	json_object_array_add(row, function_of(writer, frame));
 	for (unsigned int state = 0; state < PESA_PROFILE_STATES; state++)
 		json_object_array_add(row, ui_json_number(cycles_of(frame->state_weight[state])));
+	if (!writer->error && (frame->kind == FRAME_FUNCTION || frame->kind == FRAME_BINARY))
+		add_binary(writer, frame, row);
 	ui_json_element(writer->json, row);
+	writer->shown[index] = (uint32_t)number;
 	for (uint32_t i = frame->child; i; i = frame_tree_frame(writer->tree, i)->next) {
 		const struct frame *child = frame_tree_frame(writer->tree, i);
 
 		if (child->weight && child->weight >= writer->minimum)
-			write_frame(writer, child, number);
+			write_frame(writer, i, number);
 		else
 			writer->left_out++;
 	}
+}
+
+void report_html_texts(const struct report_page *page, struct ui_json *json)
+{
+	ui_json_array_begin(json, "texts");
+	for (uint32_t i = 0; i < page->texts.index.count; i++)
+		ui_json_element(json, ui_json_string(distinct_text_at(&page->texts, i)));
+	ui_json_array_end(json);
+}
+
+/* The rows of frames that are left out belong to the frame that these are in. */
+static void show_rows(const struct frame_writer *writer)
+{
+	struct report_page *page = writer->page;
+
+	for (uint32_t i = 1; i < frame_tree_count(writer->tree); i++)
+		if (writer->shown[i] == UINT32_MAX)
+			writer->shown[i] = writer->shown[frame_tree_frame(writer->tree, i)->parent];
+	for (uint32_t i = 0; i < page->rows->rows.index.count; i++)
+		page->frame_of_row[i] = writer->shown[page->frame_of_row[i]];
+}
+
+static struct pesa_error *build_all(struct report_page *page, struct frame_writer *writer)
+{
+	struct pesa_error *error;
+	size_t size;
+
+	page->frame_of_row = calloc(page->rows->rows.index.count + 1, sizeof(uint32_t));
+	error = page->frame_of_row ? build(page, writer->tree) : pesa_error_no_memory();
+	if (!error)
+		error = sort_functions(writer);
+	if (error)
+		return error;
+	size = frame_tree_count(writer->tree) * sizeof(uint32_t);
+	writer->shown = malloc(size);
+	if (!writer->shown)
+		return pesa_error_no_memory();
+	memset(writer->shown, 0xff, size);
+	return NULL;
 }
 
 struct pesa_error *report_html_frames(struct report_page *page, struct ui_json *json)
@@ -262,19 +333,22 @@ struct pesa_error *report_html_frames(struct report_page *page, struct ui_json *
 		.json = json,
 		.minimum = (uint64_t)((double)whole * page->limit * REPORT_HTML_REST)};
 	json_object *kinds = json_object_new_array();
-	struct pesa_error *error = tree ? build(page, tree) : pesa_error_no_memory();
+	struct pesa_error *error = tree ? build_all(page, &writer) : pesa_error_no_memory();
 
-	if (!error)
-		error = sort_functions(&writer);
 	for (unsigned int kind = 0; kind < FRAME_KINDS; kind++)
 		json_object_array_add(kinds, ui_json_string(frame_kind_name(kind)));
 	ui_json_member(json, "frame_kinds", kinds);
 	ui_json_array_begin(json, "frames");
 	if (!error)
-		write_frame(&writer, frame_tree_frame(tree, 0), 0);
+		write_frame(&writer, 0, 0);
+	if (!error)
+		error = writer.error;
+	if (!error)
+		show_rows(&writer);
 	ui_json_array_end(json);
 	ui_json_member(json, "frames_left_out", ui_json_count(writer.left_out));
 	free(writer.function);
+	free(writer.shown);
 	frame_tree_free(tree);
 	return error;
 }

@@ -1,114 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pesa report: shows where the cycles went, by binary, function, source line or instruction. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "decoder/export/data.h"
 #include "tools/commands.h"
 #include "tools/ui/listing.h"
-#include "tools/ui/profile_groups.h"
+#include "tools/groups/groups.h"
 #include "tools/ui/profile_input.h"
+#include "tools/report/calls.h"
+#include "tools/report/filter.h"
 #include "tools/report/html.h"
+#include "tools/report/options.h"
+#include "tools/report/report.h"
+#include "tools/store/store.h"
+#include "tools/table/groups.h"
 #include "tools/ui/source_text.h"
 #include "tools/ui/pager.h"
+#include "tools/ui/paths.h"
 #include "tools/ui/text.h"
 
-#define BAR_COLUMNS 20
-/* on narrow terminals first the bar is shortened, then the name of the binary */
-#define BAR_LEAST	8
-#define DSO_LEAST	8
-#define DSO_MAX		28
-#define LABEL_MAX	48 /* columns: longer names push what follows to the right */
-#define SOURCE_COLUMN	20 /* of a label, where the text of a source line begins */
-#define LABEL_LEAST	16
-#define FIGURES_COLUMNS 32  /* share, cycles, executions and the blanks between columns */
-#define BUCKETS_LEAST	26  /* columns that names leave to them on a terminal */
-#define BUCKETS_COLUMNS 60  /* of the largest buckets where the width is unlimited */
-#define HOT_SHARE	0.1 /* of all cycles: in the colour of what is hot */
+#define BAR_COLUMNS	20
+#define BUCKETS_COLUMNS 60  /* of the largest buckets of a state */
 #define LIMIT_DEFAULT	0.1 /* percent, text and page */
-
-struct report_options {
-	struct profile_input_options input;
-	unsigned int keys;
-	double limit; /* percent; negative: not given */
-	const char *html;
-};
-
-enum { KEY_HTML = PROFILE_KEY_FIRST_FREE };
-
-static const struct argp_option options[] = {
-	{"sort", 's', "KEYS", 0,
-	 "One row for each dso, symbol, line, insn or any of them joined by commas (default: dso,symbol)",
-	 0},
-	{"percent-limit", 'p', "PERCENT", 0,
-	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
-	{"html", KEY_HTML, "FILE", 0,
-	 "Write a page to FILE, too: a flame graph, the functions, and source and instructions of "
-	 "those with at least --percent-limit of all cycles",
-	 0},
-	{0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct report_options *result = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		result->keys = GROUP_BY_DSO | GROUP_BY_SYMBOL;
-		result->limit = -1;
-		state->child_inputs[0] = &result->input;
-		break;
-	case 's':
-		result->keys = profile_keys_parse(argument);
-		if (!result->keys)
-			profile_usage_error(state,
-					    "--sort takes dso, symbol, line and insn, not '%s'",
-					    argument);
-		break;
-	case 'p':
-		result->limit = profile_percent(argument, "--percent-limit", state);
-		break;
-	case KEY_HTML:
-		result->html = argument;
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.children = profile_input_children,
-	.doc = "Show where the cycles of a recorded program went: for each function its share, "
-	       "cycles, executions and cycle stack.\vExample:\n"
-	       "  pesa report --sort dso,symbol -i perf.data\n"
-	       "  pesa report --sort line --percent-limit 1\n"
-	       "  pesa report --html report.html\n"
-	       "\n"
-	       "The manual page pesa-report(1) explains every column.",
-};
+#define HUNDRED		100
 
 /* The share below which rows are summed up in text and HTML. */
 static double shown_limit(const struct report_options *wanted)
 {
-	return (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100;
+	return (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / HUNDRED;
+}
+
+static struct profile_grouping grouping_of(const struct report_options *wanted,
+					   const struct pesa_export *rows)
+{
+	return (struct profile_grouping){.keys = wanted->keys,
+					 .children = wanted->children,
+					 .slices = wanted->slices,
+					 .rows = rows};
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */
-
-struct table {
-	const struct profile_input *input;
-	const struct ui_terminal *terminal;
-	struct listing_isas *isas;
-	struct source_texts *sources;
-	unsigned int keys;
-	size_t rows; /* groups at or above the limit */
-	size_t dso_width, label_width, bar_width;
-};
 
 /* One line for each state of the whole program. */
 static void print_whole(const struct profile_input *input, const struct ui_terminal *terminal)
@@ -135,218 +72,137 @@ static void print_whole(const struct profile_input *input, const struct ui_termi
 	ui_text_free(&line);
 }
 
-/* "file.c:12  its text"; the text only if the row is a single line. */
-static void add_line(struct table *table, const struct profile_group *group, const char *separator,
-		     struct ui_text *line)
+static struct pesa_error *print_table(struct group_table *table,
+				      const struct profile_groups *groups, size_t rows,
+				      const struct report_calls *calls)
 {
-	const struct pesa_source *source = &group->source;
-	const char *text = source_text_line(table->sources, source->file, source->line);
-	struct ui_text blanks = {0};
-	size_t column;
-
-	ui_text_add_safe(line, "%s%s:%u", separator, profile_base_name(source->file), source->line);
-	if (!text || table->keys & (GROUP_BY_INSN | GROUP_BY_SYMBOL))
-		return;
-	ui_text_pad(line, SOURCE_COLUMN);
-	column = ui_columns(ui_text_get(line));
-	/* Replace tabs by blanks in a cell. */
-	ui_text_add_source(&blanks, text + strspn(text, " \t"));
-	for (size_t i = 0; i < blanks.length; i++)
-		if (blanks.text[i] == '\t')
-			blanks.text[i] = ' ';
-	ui_text_add_cut(line, ui_text_get(&blanks), column < LABEL_MAX ? LABEL_MAX - column : 1,
-			table->terminal->utf8);
-	ui_text_free(&blanks);
-}
-
-static void add_place(struct table *table, const struct profile_group *group, struct ui_text *line)
-{
-	const char *separator = "";
-
-	if (table->keys & GROUP_BY_INSN) {
-		const struct pesa_instruction *instruction = group->instruction;
-		struct listing_row row = {.address = instruction->address};
-
-		listing_decode(table->input, table->isas, instruction->dso, &row);
-		ui_text_add(line, "%" PRIx64 "  %s", row.address, row.text);
-		separator = "  ";
-	}
-	if (table->keys & GROUP_BY_LINE) {
-		if (group->source.file)
-			add_line(table, group, separator, line);
-		else
-			ui_text_add(line, "%s[no line]", separator);
-		separator = "  ";
-	}
-	if (table->keys & (GROUP_BY_SYMBOL | GROUP_BY_INSN)) {
-		ui_text_add(line, "%s", separator);
-		ui_text_add_name(line, group->symbol ? group->symbol->name : "[unknown]", LABEL_MAX,
-				 table->terminal->utf8);
-	}
-}
-
-/* Executions and the bar; nothing for a profile without cycle stacks. */
-static void add_stack(const struct table *table, const struct profile_group *group,
-		      struct ui_text *line)
-{
-	const struct pesa_profile *profile = table->input->profile;
-	char number[UI_NUMBER_SIZE];
-
-	if (table->input->plain) {
-		ui_text_add(line, " ");
-		return;
-	}
-	if (!group->has_executions)
-		ui_text_add(line, "%8s  ", "");
-	else if (!group->entry ||
-		 !pesa_estimate_executions(profile, group->entry, PROFILE_CONFIDENCE).enough)
-		ui_text_add(line, "%8s  ", "too few");
-	else
-		ui_text_add(line, "%8s  ", ui_count(number, (double)group->entry->executions));
-	cycle_stack_bar(line, table->terminal, &group->stack, CYCLE_STATE_ALL, group->weight,
-			(unsigned int)table->bar_width);
-	ui_text_add(line, "  ");
-}
-
-static void add_buckets(const struct table *table, const struct profile_group *group,
-			struct ui_text *line)
-{
-	size_t column = ui_columns(ui_text_get(line)), width = table->terminal->width;
-	size_t room = !width ? BUCKETS_COLUMNS : width > column ? width - column : 0;
-
-	if (!table->input->plain && room > 12)
-		cycle_stack_buckets(line, table->terminal, &group->stack,
-				    pesa_profile_capabilities(table->input->profile),
-				    CYCLE_STATE_ALL, group->weight, (unsigned int)room);
-}
-
-static void print_row(struct table *table, const struct profile_group *group, struct ui_text *line)
-{
-	const struct ui_terminal *terminal = table->terminal;
-	double share = profile_share(table->input, group->weight);
-	char number[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
-	struct ui_text place = {0};
-	size_t column;
-
-	ui_text_add(line, "%s%8s%s %8s ", share >= HOT_SHARE ? ui_style(terminal, UI_HOT) : "",
-		    ui_share(number, share), share >= HOT_SHARE ? ui_style(terminal, UI_PLAIN) : "",
-		    profile_amount(table->input, cycles, cycles_of(group->weight)));
-	add_stack(table, group, line);
-	column = ui_columns(ui_text_get(line));
-	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN)) {
-		const char *path = pesa_profile_dso(table->input->profile, group->dso)->path;
-
-		ui_text_add_cut(line, profile_base_name(path),
-				terminal->width ? table->dso_width : 0, terminal->utf8);
-		column += table->dso_width + 2;
-		ui_text_pad(line, column);
-	}
-	add_place(table, group, &place);
-	ui_text_add_cut(line, ui_text_get(&place), terminal->width ? table->label_width : 0,
-			terminal->utf8);
-	ui_text_free(&place);
-	ui_text_pad(line, column + table->label_width + 2);
-	add_buckets(table, group, line);
-	ui_print_line(terminal, ui_text_get(line));
-	ui_text_clear(line);
-}
-
-/* Reduce the width of a column down to `least`, while the line is wider than the terminal. */
-static void make_room(size_t *part, size_t least, size_t line, size_t width)
-{
-	size_t excess = line > width ? line - width : 0;
-
-	if (*part > least)
-		*part = *part > least + excess ? *part - excess : least;
-}
-
-static void measure(struct table *table, const struct profile_groups *groups)
-{
+	struct pesa_error *error = group_table_measure(table, groups, rows);
 	struct ui_text line = {0};
-	size_t taken;
 
-	table->dso_width = strlen("Binary");
-	table->label_width = strlen("Function");
-	for (size_t i = 0; i < table->rows; i++) {
-		const struct profile_group *group = &groups->group[i];
-		const char *path = pesa_profile_dso(table->input->profile, group->dso)->path;
-		size_t columns;
-
+	if (error || !groups->count)
+		return error;
+	if (!table->input->plain) {
+		ui_text_add(&line, "%*s", 28, "");
+		cycle_stack_legend(&line, table->terminal);
+		ui_print_line(table->terminal, ui_text_get(&line));
 		ui_text_clear(&line);
-		ui_text_add_safe(&line, "%s", profile_base_name(path));
-		columns = ui_columns(ui_text_get(&line));
-		if (columns > table->dso_width)
-			table->dso_width = columns;
-		ui_text_clear(&line);
-		add_place(table, group, &line);
-		columns = ui_columns(ui_text_get(&line));
-		if (columns > table->label_width)
-			table->label_width = columns;
 	}
-	if (table->dso_width > DSO_MAX)
-		table->dso_width = DSO_MAX;
-	if (table->label_width > LABEL_MAX)
-		table->label_width = LABEL_MAX;
-	/* On a terminal, shorten names in favour of the cycle stacks. */
-	taken = FIGURES_COLUMNS + BAR_COLUMNS + table->dso_width + 2 + BUCKETS_LEAST;
-	if (table->terminal->width && table->label_width + taken > table->terminal->width)
-		table->label_width = table->terminal->width > taken + LABEL_LEAST
-					     ? table->terminal->width - taken
-					     : LABEL_LEAST;
-	table->bar_width = BAR_COLUMNS;
-	if (table->terminal->width) {
-		taken = FIGURES_COLUMNS + table->dso_width + 2 + table->label_width;
-		make_room(&table->bar_width, BAR_LEAST, taken + BAR_COLUMNS,
-			  table->terminal->width);
-		make_room(&table->dso_width, DSO_LEAST, taken + table->bar_width,
-			  table->terminal->width);
+	group_table_heading(table, &line);
+	ui_print_line(table->terminal, ui_text_get(&line));
+	for (size_t i = 0; i < rows && !error; i++) {
+		ui_text_clear(&line);
+		error = group_table_row(table, &groups->group[i], &line);
+		ui_print_line(table->terminal, ui_text_get(&line));
+		if (!error && calls)
+			error = report_calls_below(calls, groups, &groups->group[i]);
 	}
 	ui_text_free(&line);
+	return error;
 }
 
-static void print_heading(const struct table *table, struct ui_text *line)
+/* What is recorded by whom, of keys that may be missing. */
+static const struct {
+	unsigned int key;
+	const char *recorded_by;
+} recorded[] = {
+	{GROUP_BY_TIME,
+	 "times: 'pesa record' and 'perf record -T' record them, an exact profile has none"},
+	{GROUP_BY_COMM, "names of some threads: they began before the recording"},
+	{GROUP_BY_CPU, "CPUs: 'pesa record' and 'perf record --sample-cpu' record them"},
+	{GROUP_BY_CGROUP,
+	 "control groups: 'pesa record --all-cgroups' and 'perf record --all-cgroups' record them"},
+};
+
+#define RECORDED (sizeof(recorded) / sizeof(*recorded))
+
+/* Say which keys have nothing recorded, and that there are no call chains where they are asked for. */
+static void print_not_recorded(const struct report_options *wanted,
+			       const struct profile_groups *groups, const struct pesa_export *rows,
+			       const struct ui_terminal *terminal)
 {
-	static const struct {
-		unsigned int key;
-		const char *title;
-	} titles[] = {
-		{GROUP_BY_INSN, "Instruction"},
-		{GROUP_BY_LINE, "Line"},
-		{GROUP_BY_SYMBOL, "Function"},
-	};
-	const char *title = "";
-
-	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles) && !*title; i++)
-		if (table->keys & titles[i].key)
-			title = titles[i].title;
-	ui_text_add(line, "%s%8s %8s ", ui_style(table->terminal, UI_BOLD), "Share",
-		    profile_amount_title(table->input));
-	if (table->input->plain)
-		ui_text_add(line, " ");
-	else
-		ui_text_add(line, "%8s  %-*s  ", table->keys == GROUP_BY_DSO ? "" : "Execs",
-			    (int)table->bar_width, "Stack");
-	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN))
-		ui_text_add(line, "%-*s  ", (int)table->dso_width, "Binary");
-	ui_text_add(line, "%-*s  %s%s", (int)table->label_width, title,
-		    table->input->plain ? "" : "Largest buckets",
-		    ui_style(table->terminal, UI_PLAIN));
-	ui_print_line(table->terminal, ui_text_get(line));
-	ui_text_clear(line);
+	for (size_t i = 0; i < RECORDED; i++)
+		if (groups->not_recorded & recorded[i].key)
+			fprintf(terminal->out, "  the recording lacks %s\n",
+				recorded[i].recorded_by);
+	if ((wanted->children || wanted->graph || wanted->root) && !report_calls_recorded(rows))
+		fprintf(terminal->out,
+			"  the recording lacks call chains: 'pesa record -g' records them\n");
 }
 
-static void print_text(const struct profile_input *input, const struct report_options *wanted,
-		       const struct profile_groups *groups, struct listing_isas *isas,
-		       struct source_texts *sources, const struct ui_terminal *terminal)
+/* Move the groups below a share of all cycles to the end, and keep the order of the others.  Returns
+ * how many these are. */
+static size_t choose_rows(const struct profile_input *input, const struct profile_groups *groups,
+			  struct profile_group *left, double limit)
+{
+	size_t rows = 0, below = 0;
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct profile_group group = groups->group[i];
+
+		if (profile_share(input, profile_group_weight(groups, &group)) >= limit)
+			groups->group[rows++] = group;
+		else
+			left[below++] = group;
+	}
+	for (size_t i = 0; i < below; i++)
+		groups->group[rows + i] = left[i];
+	return rows;
+}
+
+/* A line with a sum of own cycles: the head of what is said about it. */
+static void print_sum(const struct profile_input *input, const struct profile_groups *groups,
+		      uint64_t weight, const struct ui_terminal *terminal)
+{
+	char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
+
+	if (groups->children)
+		fprintf(terminal->out, "%8s ", "");
+	fprintf(terminal->out, "%8s %8s  ", ui_share(share, profile_share(input, weight)),
+		profile_amount(input, cycles, cycles_of(weight)));
+}
+
+/* How callers and callees are shown. */
+static struct report_calls calls_of(const struct report_options *wanted,
+				    const struct profile_input *input,
+				    const struct pesa_export *rows,
+				    const struct ui_terminal *terminal)
+{
+	bool alone = wanted->root;
+
+	return (struct report_calls){
+		.input = input,
+		.rows = rows,
+		.terminal = terminal,
+		.kind = alone ? wanted->root_kind : wanted->graph_kind,
+		.limit = alone && wanted->limit >= 0 ? wanted->limit / HUNDRED
+						     : wanted->graph_limit / HUNDRED,
+	};
+}
+
+static struct pesa_error *print_text(const struct profile_input *input,
+				     const struct report_options *wanted,
+				     const struct profile_groups *groups,
+				     const struct pesa_export *exported, struct listing_isas *isas,
+				     struct source_texts *sources,
+				     const struct ui_terminal *terminal)
 {
 	double limit = shown_limit(wanted);
-	struct table table = {.input = input,
-			      .terminal = terminal,
-			      .isas = isas,
-			      .sources = sources,
-			      .keys = wanted->keys};
-	struct ui_text line = {0};
+	struct group_table table = {.input = input,
+				    .terminal = terminal,
+				    .isas = isas,
+				    .sources = sources,
+				    .keys = wanted->keys,
+				    .children = wanted->children};
+	const struct report_calls calls = calls_of(wanted, input, exported, terminal);
+	struct profile_group *left = calloc(groups->count + 1, sizeof(*left));
+	struct pesa_error *error;
 	uint64_t rest = 0;
+	size_t rows;
+
+	if (!left)
+		return pesa_error_no_memory();
+	rows = choose_rows(input, groups, left, limit);
+	free(left);
 
 	profile_print_header(input, terminal);
 	fputc('\n', terminal->out);
@@ -354,40 +210,22 @@ static void print_text(const struct profile_input *input, const struct report_op
 		print_whole(input, terminal);
 		fputc('\n', terminal->out);
 	}
-	while (table.rows < groups->count &&
-	       profile_share(input, groups->group[table.rows].weight) >= limit)
-		table.rows++;
-	for (size_t i = table.rows; i < groups->count; i++)
+	for (size_t i = rows; i < groups->count; i++)
 		rest += groups->group[i].weight;
-	measure(&table, groups);
-	if (groups->count && !input->plain) {
-		ui_text_add(&line, "%*s", 28, "");
-		cycle_stack_legend(&line, terminal);
-		ui_print_line(terminal, ui_text_get(&line));
-		ui_text_clear(&line);
-	}
-	if (groups->count)
-		print_heading(&table, &line);
-	for (size_t i = 0; i < table.rows; i++)
-		print_row(&table, &groups->group[i], &line);
-	if (table.rows < groups->count) {
-		char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
-
-		fprintf(terminal->out, "%8s %8s  in %zu more below %g%% each (--percent-limit 0)\n",
-			ui_share(share, profile_share(input, rest)),
-			profile_amount(input, cycles, cycles_of(rest)), groups->count - table.rows,
-			limit * 100);
+	error = print_table(&table, groups, rows, wanted->graph ? &calls : NULL);
+	if (rows < groups->count) {
+		print_sum(input, groups, rest, terminal);
+		fprintf(terminal->out, "in %zu more below %g%% each (--percent-limit 0)\n",
+			groups->count - rows, limit * HUNDRED);
 	}
 	if (input->unattributed) {
-		char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
-
-		fprintf(terminal->out, "%8s %8s  unattributed\n",
-			ui_share(share, profile_share(input, input->unattributed)),
-			profile_amount(input, cycles, cycles_of(input->unattributed)));
+		print_sum(input, groups, input->unattributed, terminal);
+		fprintf(terminal->out, "unattributed\n");
 	}
-	ui_text_free(&line);
+	print_not_recorded(wanted, groups, exported, terminal);
 	fputc('\n', terminal->out);
 	profile_print_problems(input, terminal);
+	return error;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -395,7 +233,7 @@ static void print_text(const struct profile_input *input, const struct report_op
 static bool below(const struct profile_input *input, const struct report_options *wanted,
 		  uint64_t weight)
 {
-	return wanted->limit > 0 && profile_share(input, weight) * 100 < wanted->limit;
+	return wanted->limit > 0 && profile_share(input, weight) * HUNDRED < wanted->limit;
 }
 
 static struct pesa_error *json_groups(const struct profile_input *input,
@@ -410,7 +248,7 @@ static struct pesa_error *json_groups(const struct profile_input *input,
 	ui_json_array_begin(json, name);
 	for (size_t i = 0; i < groups.count; i++)
 		if (!below(input, wanted, groups.group[i].weight))
-			ui_json_element(json, profile_group_json(input, &groups.group[i], keys));
+			ui_json_element(json, profile_group_json(input, &groups, &groups.group[i]));
 	ui_json_array_end(json);
 	profile_groups_free(&groups);
 	return NULL;
@@ -438,12 +276,10 @@ static struct pesa_error *json_instructions(const struct profile_input *input,
 		error = listing_json(input, group->dso, &row, &one);
 		if (error)
 			break;
-		json_object_object_add(
-			one, "symbol",
-			ui_json_string(group->symbol ? group->symbol->name : "[unknown]"));
+		json_object_object_add(one, "symbol",
+				       ui_json_string(profile_symbol_name(group->symbol)));
 		if (wanted->keys & GROUP_BY_LINE) {
-			struct pesa_source source =
-				pesa_symbols_source(input->symbols, group->dso, row.address);
+			struct pesa_source source = profile_source(input, group->dso, row.address);
 
 			json_object_object_add(one, "file", ui_json_string(source.file));
 			json_object_object_add(one, "line",
@@ -456,8 +292,64 @@ static struct pesa_error *json_instructions(const struct profile_input *input,
 	return error;
 }
 
+/* The members that keys of tasks and children need: see Documentation/json.md. */
+static struct pesa_error *json_rows(const struct profile_input *input,
+				    const struct report_options *wanted,
+				    const struct pesa_export *rows, struct ui_json *json)
+{
+	const struct profile_grouping grouping = grouping_of(wanted, rows);
+	const struct report_calls calls = calls_of(wanted, input, rows, NULL);
+	struct profile_groups groups;
+	struct pesa_error *error = profile_groups_make_by(input, &grouping, &groups);
+	struct ui_text keys = {0};
+
+	if (error)
+		return error;
+	ui_json_array_begin(json, "groups");
+	for (size_t i = 0; i < groups.count && !error; i++) {
+		const struct profile_group *group = &groups.group[i];
+		json_object *one;
+
+		if (below(input, wanted, profile_group_weight(&groups, group)))
+			continue;
+		one = profile_group_json(input, &groups, group);
+		if (wanted->graph)
+			error = report_calls_json(&calls, &groups, group, one);
+		ui_json_element(json, one);
+	}
+	ui_json_array_end(json);
+	profile_keys_add(&keys, wanted->keys);
+	ui_json_member(json, "sort", ui_json_string(ui_text_get(&keys)));
+	ui_text_clear(&keys);
+	profile_keys_add(&keys, groups.not_recorded);
+	ui_json_member(json, "not_recorded", ui_json_string(ui_text_get(&keys)));
+	if (rows)
+		ui_json_member(json, "call_chains",
+			       json_object_new_boolean(report_calls_recorded(rows)));
+	ui_text_free(&keys);
+	profile_groups_free(&groups);
+	return error;
+}
+
+static struct pesa_error *json_calls(const struct profile_input *input,
+				     const struct report_options *wanted,
+				     const struct pesa_export *rows, struct ui_json *json)
+{
+	struct report_calls calls = calls_of(wanted, input, rows, NULL);
+	struct profile_groups functions;
+	struct pesa_error *error = profile_groups_make_functions(input, rows, &functions);
+
+	if (error)
+		return error;
+	calls.limit = wanted->limit < 0 ? 0 : calls.limit;
+	error = report_calls_of_json(&calls, &functions, wanted->root, json);
+	profile_groups_free(&functions);
+	return error;
+}
+
 static struct pesa_error *print_json(const struct profile_input *input,
-				     const struct report_options *wanted, struct listing_isas *isas)
+				     const struct report_options *wanted,
+				     const struct pesa_export *rows, struct listing_isas *isas)
 {
 	struct pesa_error *error;
 	struct ui_json json;
@@ -472,6 +364,11 @@ static struct pesa_error *print_json(const struct profile_input *input,
 				    GROUP_BY_DSO | GROUP_BY_SYMBOL | GROUP_BY_LINE);
 	if (!error && wanted->keys & GROUP_BY_INSN)
 		error = json_instructions(input, wanted, &json, isas);
+	if (!error &&
+	    (wanted->children || wanted->graph || wanted->keys & (GROUP_BY_TASK | GROUP_BY_FILE)))
+		error = json_rows(input, wanted, rows, &json);
+	if (!error && wanted->root)
+		error = json_calls(input, wanted, rows, &json);
 	profile_json_problems(input, &json);
 	ui_json_end(&json);
 	return error;
@@ -479,53 +376,110 @@ static struct pesa_error *print_json(const struct profile_input *input,
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
 
+/* The tree of one function, in place of a table. */
+static struct pesa_error *print_calls(const struct profile_input *input,
+				      const struct report_options *wanted,
+				      const struct pesa_export *rows,
+				      const struct ui_terminal *terminal)
+{
+	const struct report_calls calls = calls_of(wanted, input, rows, terminal);
+	struct profile_groups functions;
+	struct pesa_error *error = profile_groups_make_functions(input, rows, &functions);
+
+	if (error)
+		return error;
+	profile_print_header(input, terminal);
+	fputc('\n', terminal->out);
+	error = report_calls_of(&calls, &functions, wanted->root);
+	print_not_recorded(wanted, &functions, rows, terminal);
+	profile_print_problems(input, terminal);
+	profile_groups_free(&functions);
+	return error;
+}
+
 static struct pesa_error *group_and_print(const struct profile_input *input,
 					  const struct report_options *wanted,
-					  struct listing_isas *isas, struct ui_terminal *terminal)
+					  const struct pesa_export *rows, struct listing_isas *isas,
+					  struct ui_terminal *terminal)
 {
+	const struct profile_grouping grouping = grouping_of(wanted, rows);
 	struct source_texts *sources = source_texts_create(wanted->input.symbol_root);
 	struct pesa_error *error = sources ? NULL : pesa_error_no_memory();
 	struct profile_groups groups = {0};
 
 	if (!error)
-		error = profile_groups_make(input, wanted->keys, &groups);
+		error = profile_groups_make_by(input, &grouping, &groups);
 	if (!error) {
 		ui_pager_start(terminal, !wanted->input.no_pager);
-		print_text(input, wanted, &groups, isas, sources, terminal);
+		error = wanted->root
+				? print_calls(input, wanted, rows, terminal)
+				: print_text(input, wanted, &groups, rows, isas, sources, terminal);
 	}
 	source_texts_free(sources);
 	profile_groups_free(&groups);
 	return error;
 }
 
+/* Show the report on the terminal, or as text where that cannot be drawn on. */
+static struct pesa_error *show_on(report_screen *screen, const struct profile_input *input,
+				  const struct report_options *wanted,
+				  const struct pesa_export *rows, struct listing_isas *isas,
+				  struct ui_terminal *terminal)
+{
+	const struct report_view view = {.input = input,
+					 .rows = rows,
+					 .isas = isas,
+					 .grouping = grouping_of(wanted, rows),
+					 .limit = shown_limit(wanted)};
+	struct pesa_error *error = screen(&view, terminal);
+
+	if (!error || error->code != PESA_ERROR_UNSUPPORTED)
+		return error;
+	profile_fail("report", error);
+	return group_and_print(input, wanted, rows, isas, terminal);
+}
+
 /* Returns the exit status. */
 static int report(const struct profile_input *input, const struct report_options *wanted,
-		  const struct pesa_export *rows, struct listing_isas *isas)
+		  const struct pesa_export *rows, struct listing_isas *isas, report_screen *screen)
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
+	bool has_samples = pesa_profile_totals(input->profile)->weight;
 	struct pesa_error *error;
 	int status = 0;
 
-	if (wanted->html && pesa_profile_totals(input->profile)->weight) {
+	if (wanted->html && has_samples) {
 		error = report_write_html(input, rows, isas, shown_limit(wanted), wanted->html);
 		if (error)
 			status = profile_fail("report", error);
 	}
-	error = wanted->input.json ? print_json(input, wanted, isas)
-				   : group_and_print(input, wanted, isas, &terminal);
+	if (wanted->input.json)
+		error = print_json(input, wanted, rows, isas);
+	else if (screen && has_samples)
+		error = show_on(screen, input, wanted, rows, isas, &terminal);
+	else
+		error = group_and_print(input, wanted, rows, isas, &terminal);
 	return profile_finish("report", &terminal, error) || status;
 }
 
-static int show(const struct report_options *wanted, const struct pesa_export *rows)
+static int show(const struct report_options *wanted, const struct pesa_export *rows,
+		const struct sample_filter *filter, report_screen *screen)
 {
 	struct profile_input input;
 	struct listing_isas *isas;
+	struct pesa_error *error;
 	int status;
 
-	if (!profile_input_open(&input, &wanted->input, "report"))
-		return 1;
+	error = profile_input_open(&input, &wanted->input, "report");
+	if (error)
+		return profile_fail("report", error);
+	error = filter ? filter_check(filter, wanted->input.path) : NULL;
+	if (error) {
+		profile_input_close(&input);
+		return profile_fail("report", error);
+	}
 	isas = listing_isas_create(&input);
-	status = isas ? report(&input, wanted, rows, isas)
+	status = isas ? report(&input, wanted, rows, isas, screen)
 		      : profile_fail("report", pesa_error_no_memory());
 	if (!profile_has_cycles(&input) || input.damaged)
 		status = 1;
@@ -534,22 +488,106 @@ static int show(const struct report_options *wanted, const struct pesa_export *r
 	return status;
 }
 
-int pesa_command_report(int argc, char **argv)
+/* Show the samples that are wanted. */
+static int show_filtered(struct report_options *wanted, const struct pesa_export *rows,
+			 report_screen *screen)
+{
+	const char *path = wanted->input.file ? wanted->input.file : wanted->input.path;
+	struct sample_filter filter;
+	struct pesa_error *error;
+	int status;
+
+	if (!filter_is_wanted(&wanted->filter))
+		return show(wanted, rows, NULL, screen);
+	error = profile_check_path(&wanted->input);
+	if (error)
+		return profile_fail("report", error);
+	error = filter_make(&wanted->filter, path, &filter);
+	if (error) {
+		status = error->code == PESA_ERROR_ARGUMENT ? 2 : 1;
+		profile_fail("report", error);
+		return status;
+	}
+	wanted->input.filter = &filter.filter;
+	status = show(wanted, rows, &filter, screen);
+	filter_free(&filter);
+	return status;
+}
+
+/* Whether the report is to be shown on a terminal, and can be. */
+static bool is_interactive(const struct report_options *wanted)
+{
+	const char *terminal = getenv("TERM");
+
+	return !wanted->text && !wanted->html && !wanted->input.json && !wanted->input.no_pager &&
+	       !wanted->graph && !wanted->root && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	       terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* Run the program that shows it.  Returns if that is impossible, after a message. */
+static void run_screen(char **argv)
+{
+	char path[PATH_MAX];
+
+	if (pesa_path_libexec("pesa-report", path))
+		execv(path, argv);
+	else
+		errno = ENOENT;
+	profile_complain("report", "%s: %s; is pesa installed in full? (--stdio prints text)", path,
+			 strerror(errno));
+}
+
+/* Where the input is a store of pesad, read what is wanted of it. */
+static int open_store(struct report_options *wanted)
+{
+	struct profile_input_options *input = &wanted->input;
+	const struct store_wanted *store = &wanted->store;
+	struct pesa_error *error;
+
+	if (!input->file && store_is_store(input->path)) {
+		error = store_open(input->path, store, &input->file);
+		return error ? profile_fail("report", error) : 0;
+	}
+	if (!store->has_since && !store->has_until && !store->host)
+		return 0;
+	profile_complain("report",
+			 "--since, --until and --host choose from a store of pesad; %s is none: "
+			 "name one with -i DIRECTORY",
+			 input->path);
+	return 1;
+}
+
+int report_command(int argc, char **argv, report_screen *screen)
 {
 	struct report_options wanted = {0};
 	struct pesa_export *rows = NULL;
-	int status = profile_parse(&argp, "report", argc, argv, &wanted);
+	int status = report_options_parse(argc, argv, &wanted);
+	bool interactive;
 
 	if (status)
 		return status;
-	if (wanted.html) {
+	interactive = is_interactive(&wanted);
+	if (interactive && !screen) {
+		run_screen(argv);
+		return 1;
+	}
+	if (open_store(&wanted))
+		return 1;
+	if (interactive || report_needs_rows(&wanted)) {
 		rows = pesa_export_create();
 		if (!rows)
 			return profile_fail("report", pesa_error_no_memory());
+		if (wanted.html || wanted.keys & GROUP_BY_TIME)
+			export_keep_slices(rows);
 		wanted.input.listener = pesa_export_listener(rows);
 		wanted.input.outputs[0] = wanted.html;
 	}
-	status = show(&wanted, rows);
+	status = show_filtered(&wanted, rows, interactive ? screen : NULL);
 	pesa_export_free(rows);
 	return status;
+}
+
+int pesa_command_report(int argc, char **argv)
+{
+	return report_command(argc, argv, NULL);
 }

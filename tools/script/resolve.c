@@ -57,9 +57,9 @@ void script_resolver_free(struct script_resolver *resolver)
 {
 	if (!resolver)
 		return;
-	profile_tell_refused_maps("script", resolver->symbols);
+	profile_report_refused_maps("script", resolver->symbols);
 	if (resolver->spaces)
-		profile_tell_dumps("script", resolver->spaces);
+		profile_report_dumps("script", resolver->spaces);
 	thread_names_free(resolver->names);
 	pesa_symbols_free(resolver->symbols);
 	pesa_binaries_free(resolver->binaries);
@@ -102,6 +102,5 @@ struct pesa_error *script_resolve(struct script_resolver *resolver, uint32_t pid
 		return error;
 	place->dso = pesa_spaces_dso(resolver->spaces, mapping->dso);
 	place->address = pesa_binaries_address(resolver->binaries, mapping, address);
-	place->symbol = pesa_symbols_find(resolver->symbols, mapping->dso, place->address);
-	return NULL;
+	return pesa_symbols_find(resolver->symbols, mapping->dso, place->address, &place->symbol);
 }

@@ -655,21 +655,15 @@ static bool print_losses(const struct script *script)
 
 static int finish(struct script *script, struct pesa_error *error)
 {
-	bool written = ui_pager_finish(&script->terminal);
-	int status = 0;
+	int status = profile_finish("script", &script->terminal, error);
 
-	if (error || !written) {
-		profile_complain("script", "%s",
-				 error ? error->message : "the output could not be written");
-		status = 1;
-	} else {
+	if (!status) {
 		status = print_losses(script);
 		if (!script->samples) {
 			profile_complain("script", "%s: no samples", script->wanted->input.path);
 			status = 1;
 		}
 	}
-	pesa_error_free(error);
 	ui_text_free(&script->line);
 	script_resolver_free(script->resolver);
 	pesa_perfdata_close(script->reader);

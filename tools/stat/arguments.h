@@ -13,6 +13,7 @@
 
 #include "daemon/events/name.h"
 #include "daemon/events/pmu.h"
+#include "pesa/error.h"
 #include "tools/record/event_options.h"
 
 struct stat_arguments {
@@ -20,6 +21,8 @@ struct stat_arguments {
 	char *events;	/* of all -e, owned; NULL: the defaults */
 	const char *output, *json;
 	bool per_thread, wants_json, list;
+	unsigned int detailed; /* how often -d was given */
+	uint64_t repeat;       /* runs; 0: one */
 	/* of the virtual core */
 	const char *core, *sysroot, *cpu;
 	const char *virtual; /* the first option given that requires the virtual core; NULL: none */
@@ -28,8 +31,8 @@ struct stat_arguments {
 	struct pesa_cpu_set cpus;
 	pid_t *processes, *threads;
 	size_t process_count, thread_count;
-	uint64_t repeat, interval, duration; /* runs; ns; ns */
-	struct event_options names;	     /* where event names are looked up */
+	uint64_t interval, duration; /* ns */
+	struct event_options names;  /* where event names are looked up */
 	const char *kernel; /* the first option given that requires the kernel; NULL: none */
 };
 
@@ -41,11 +44,18 @@ void stat_virtual_list(bool wants_json);
 int stat_virtual(const struct stat_arguments *arguments, char **program);
 int stat_kernel(const struct stat_arguments *arguments, char **program);
 
+#define STAT_DETAILS 3 /* levels of -d */
+
+/* The list of events: those of -e, or the defaults, and what -d adds.  The caller frees it.  NULL: out
+ * of memory. */
+char *stat_events(const struct stat_arguments *arguments, const char *defaults,
+		  const char *const details[STAT_DETAILS]);
+
 /* Join the words of a command by spaces; the caller frees it.  NULL: out of memory. */
 char *stat_join(char *const *words);
-/* The output stream: the file of -o, or standard error.  NULL: failed, after a message. */
-FILE *stat_open(const struct stat_arguments *arguments);
-/* Flush and close.  Returns the exit status. */
-int stat_close(const struct stat_arguments *arguments, FILE *out);
+/* The output stream: the file of -o, or standard error. */
+struct pesa_error *stat_open(const struct stat_arguments *arguments, FILE **out);
+/* Flush and close.  Returns an error if not everything was written. */
+struct pesa_error *stat_close(const struct stat_arguments *arguments, FILE *out);
 
 #endif

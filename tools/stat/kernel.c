@@ -11,20 +11,23 @@
 #include "tools/ui/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/stat/arguments.h"
+#include "tools/stat/series.h"
 #include "tools/stat/table.h"
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"
+
+/* What -d, -dd and -ddd add, as in perf. */
+static const char *const details[STAT_DETAILS] = {
+	"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
+	("L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
+	 "iTLB-load-misses"),
+	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
+};
 
 /* The events without -e: where the time went, and how well it was used. */
 #define DEFAULT_EVENTS                                                                \
 	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions," \
 	"branches,branch-misses,stalled-cycles-frontend,stalled-cycles-backend"
-
-/* Running mean and variance (Welford). */
-struct series {
-	uint64_t count;
-	double mean, squares;
-};
 
 struct kernel_stat {
 	const struct stat_arguments *arguments;
@@ -40,27 +43,6 @@ struct kernel_stat {
 	FILE *out;
 	struct ui_json json;
 };
-
-/* ---- Numbers ------------------------------------------------------------------------------- */
-
-static void add(struct series *series, double value)
-{
-	double off = value - series->mean;
-
-	series->count++;
-	series->mean += off / (double)series->count;
-	series->squares += off * (value - series->mean);
-}
-
-/* The relative standard error of the mean. */
-static double spread(const struct series *series)
-{
-	double count = (double)series->count;
-
-	if (series->count < 2)
-		return NAN;
-	return series->mean > 0 ? sqrt(series->squares / (count - 1) / count) / series->mean : 0;
-}
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
@@ -131,7 +113,7 @@ static struct stat_table table_of_runs(struct kernel_stat *stat)
 
 	for (size_t i = 0; i < stat->list.count; i++) {
 		put_count(&stat->rows[i], &stat->events[i], &stat->sums[i], stat->values[i].mean);
-		stat->rows[i].spread = spread(&stat->values[i]);
+		stat->rows[i].spread = series_spread(&stat->values[i]);
 	}
 	table.seconds = stat->seconds.mean;
 	return table;
@@ -144,14 +126,15 @@ static bool is_json(const struct kernel_stat *stat)
 	return stat->arguments->wants_json;
 }
 
-static bool begin_output(struct kernel_stat *stat)
+static struct pesa_error *begin_output(struct kernel_stat *stat)
 {
 	bool intervals = stat->arguments->interval;
+	struct pesa_error *error;
 
-	stat->out = is_json(stat) ? ui_json_open("stat", stat->arguments->json)
-				  : stat_open(stat->arguments);
-	if (!stat->out)
-		return false;
+	error = is_json(stat) ? ui_json_open(stat->arguments->json, &stat->out)
+			      : stat_open(stat->arguments, &stat->out);
+	if (error)
+		return error;
 	if (is_json(stat)) {
 		ui_json_begin(&stat->json, stat->out, "stat");
 		ui_json_member(&stat->json, "source", ui_json_string("kernel"));
@@ -160,7 +143,7 @@ static bool begin_output(struct kernel_stat *stat)
 	} else if (intervals) {
 		fprintf(stat->out, "#        time               counts      events\n");
 	}
-	return true;
+	return NULL;
 }
 
 /* Print the counts since the last call. */
@@ -222,7 +205,7 @@ static void print_seconds(struct kernel_stat *stat)
 
 	fprintf(stat->out, "\n%20.9f seconds elapsed", stat->seconds.mean);
 	if (stat->seconds.count > 1)
-		fprintf(stat->out, "  ( +- %5.2f%% )", 100 * spread(&stat->seconds));
+		fprintf(stat->out, "  ( +- %5.2f%% )", 100 * series_spread(&stat->seconds));
 	fprintf(stat->out, "\n");
 	/* For a single run of a program only: the CPU time comes from its resource usage. */
 	if (stat->runs == 1 && stat->result.user + stat->result.system)
@@ -259,7 +242,7 @@ static void print_json(struct kernel_stat *stat, int status)
 	ui_json_member(json, "interrupted", json_object_new_boolean(result->interrupted));
 	ui_json_member(json, "runs", ui_json_count(stat->runs));
 	ui_json_member(json, "seconds", ui_json_number(stat->seconds.mean));
-	ui_json_member(json, "seconds_spread", ui_json_number(spread(&stat->seconds)));
+	ui_json_member(json, "seconds_spread", ui_json_number(series_spread(&stat->seconds)));
 	ui_json_member(json, "user_seconds", ui_json_number((double)result->user * 1e-9));
 	ui_json_member(json, "system_seconds", ui_json_number((double)result->system * 1e-9));
 	ui_json_member(json, "events", stat_table_json(&table));
@@ -270,19 +253,18 @@ static void print_json(struct kernel_stat *stat, int status)
 	ui_json_array_end(json);
 }
 
-/* Returns whether all output was written. */
-static bool end_output(struct kernel_stat *stat, int status)
+static struct pesa_error *end_output(struct kernel_stat *stat, int status)
 {
 	if (!is_json(stat)) {
 		if (!stat->arguments->interval)
 			print_text(stat);
-		return !stat_close(stat->arguments, stat->out);
+		return stat_close(stat->arguments, stat->out);
 	}
 	if (stat->arguments->interval)
 		ui_json_array_end(&stat->json);
 	print_json(stat, status);
 	ui_json_end(&stat->json);
-	return ui_json_close("stat", stat->out);
+	return ui_json_close(stat->out);
 }
 
 /* ---- The runs ------------------------------------------------------------------------------ */
@@ -290,11 +272,11 @@ static bool end_output(struct kernel_stat *stat, int status)
 static void add_run(struct kernel_stat *stat, const struct pesa_counting_result *result)
 {
 	stat->runs++;
-	add(&stat->seconds, (double)result->elapsed * 1e-9);
+	series_add(&stat->seconds, (double)result->elapsed * 1e-9);
 	for (size_t i = 0; i < stat->list.count; i++) {
 		const struct pesa_event_count *count = &result->counts[i];
 
-		add(&stat->values[i], (double)pesa_event_count_scaled(count));
+		series_add(&stat->values[i], (double)pesa_event_count_scaled(count));
 		stat->sums[i].value += count->value;
 		stat->sums[i].enabled += count->enabled;
 		stat->sums[i].running += count->running;
@@ -366,10 +348,12 @@ static char *name_target(const struct stat_arguments *arguments, char **program)
 
 static struct pesa_error *prepare(struct kernel_stat *stat, char **program)
 {
-	const char *events = stat->arguments->events ? stat->arguments->events : DEFAULT_EVENTS;
-	struct pesa_error *error = pesa_event_list_add(&stat->list, events);
+	char *events = stat_events(stat->arguments, DEFAULT_EVENTS, details);
+	struct pesa_error *error =
+		events ? pesa_event_list_add(&stat->list, events) : pesa_error_no_memory();
 	size_t count = stat->list.count;
 
+	free(events);
 	if (error)
 		return error;
 	stat->what = name_target(stat->arguments, program);
@@ -437,14 +421,17 @@ static void print_problems(const struct kernel_stat *stat)
 int stat_kernel(const struct stat_arguments *arguments, char **program)
 {
 	struct kernel_stat stat = {.arguments = arguments};
-	struct pesa_error *error = check_program(*program);
+	struct pesa_error *error = check_program(*program), *unwritten;
 	int status = 0;
 
 	if (!error)
 		error = prepare(&stat, program);
-	if (!error && !begin_output(&stat)) {
-		release(&stat);
-		return 1;
+	if (!error) {
+		error = begin_output(&stat);
+		if (error) {
+			release(&stat);
+			return profile_fail("stat", error);
+		}
 	}
 	if (!error)
 		error = count(&stat, program);
@@ -453,8 +440,10 @@ int stat_kernel(const struct stat_arguments *arguments, char **program)
 		/* Only the header was printed so far. */
 		if (stat.out && stat.out != stderr && stat.out != stdout)
 			fclose(stat.out);
-	} else if (!end_output(&stat, status)) {
-		status = 1;
+	} else {
+		unwritten = end_output(&stat, status);
+		if (unwritten)
+			status = profile_fail("stat", unwritten);
 	}
 	print_problems(&stat);
 	release(&stat);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where the text of pesa stat goes. */
+/* What pesa stat counts, and where its text goes. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,27 +23,40 @@ char *stat_join(char *const *words)
 	return joined;
 }
 
-static void cannot_write(const char *path)
+char *stat_events(const struct stat_arguments *arguments, const char *defaults,
+		  const char *const details[STAT_DETAILS])
 {
-	safe_output_message("pesa stat: cannot write %s: %s", path, strerror(errno));
+	char *events = strdup(arguments->events ? arguments->events : defaults);
+
+	for (unsigned int i = 0; i < arguments->detailed && i < STAT_DETAILS && events; i++) {
+		char *longer;
+
+		if (asprintf(&longer, "%s,%s", events, details[i]) < 0)
+			longer = NULL;
+		free(events);
+		events = longer;
+	}
+	return events;
 }
 
-FILE *stat_open(const struct stat_arguments *arguments)
+struct pesa_error *stat_open(const struct stat_arguments *arguments, FILE **out)
 {
-	FILE *out = arguments->output ? safe_output_file(arguments->output) : stderr;
+	FILE *opened = arguments->output ? safe_output_file(arguments->output) : stderr;
 
-	if (!out)
-		cannot_write(arguments->output);
-	return out;
+	if (!opened)
+		return pesa_error_system(errno, "cannot write %s", arguments->output);
+	*out = opened;
+	return NULL;
 }
 
-int stat_close(const struct stat_arguments *arguments, FILE *out)
+struct pesa_error *stat_close(const struct stat_arguments *arguments, FILE *out)
 {
 	bool written = !ferror(out);
 
 	if (out == stderr ? fflush(out) : fclose(out))
 		written = false;
-	if (!written && arguments->output)
-		cannot_write(arguments->output);
-	return written ? 0 : 1;
+	return written ? NULL
+		       : pesa_error_system(errno, "cannot write %s",
+					   arguments->output ? arguments->output
+							     : "standard error");
 }

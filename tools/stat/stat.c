@@ -26,17 +26,19 @@ enum {
 	KEY_LIST,
 	KEY_SYSROOT,
 	KEY_CPU,
-	KEY_JSON,
 	KEY_DURATION,
-	KEY_NO_INHERIT,
+	KEY_TIMEOUT,
 };
 
 static const struct argp_option options[] = {
 	{"event", 'e', "EVENTS", 0, "What to count, with commas between; see 'pesa list'", 0},
 	{"per-thread", KEY_PER_THREAD, NULL, 0, "Counts of each thread", 0},
 	{"output", 'o', "FILE", 0, "The text to FILE instead of standard error", 0},
-	{"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
-	 "JSON instead, to standard output or to FILE", 0},
+	{"detailed", 'd', NULL, 0, "Also loads, caches and TLBs; -dd and -ddd: more of them", 0},
+	{"repeat", 'r', "N", 0, "Run the program N times: means, and their standard errors", 0},
+	{"json", 'j', "FILE", OPTION_ARG_OPTIONAL, "JSON instead, to standard output or to FILE",
+	 0},
+	{"json-output", 0, NULL, OPTION_ALIAS, NULL, 0},
 	{NULL, 0, NULL, 0,
 	 "Through the kernel; events in braces, {a,b}, are a group and counted at the same time:",
 	 2},
@@ -44,11 +46,12 @@ static const struct argp_option options[] = {
 	{"cpu-list", 'C', "CPUS", 0, "Whatever runs, on these: 0-3,8", 0},
 	{"pid", 'p', "PIDS", 0, "Processes, with all their threads, until they end", 0},
 	{"tid", 't', "TIDS", 0, "Threads", 0},
-	{"repeat", 'r', "N", 0, "Run the program N times: means, and their standard errors", 0},
 	{"interval", 'I', "MS", 0, "Counts of every MS milliseconds", 0},
+	{"interval-print", 0, NULL, OPTION_ALIAS, NULL, 0},
 	{"duration", KEY_DURATION, "TIME", 0, "End after so many seconds, or 500ms, 2m", 0},
-	{"no-inherit", KEY_NO_INHERIT, NULL, 0,
-	 "Without the threads and processes that are made meanwhile", 0},
+	{"timeout", KEY_TIMEOUT, "MS", 0, "End after so many milliseconds", 0},
+	{"no-inherit", 'i', NULL, 0, "Without the threads and processes that are made meanwhile",
+	 0},
 	{NULL, 0, NULL, 0,
 	 "On the virtual core, by the names of the RISC-V performance events specification, where "
 	 "* and ? match, and 'all' is every one:",
@@ -77,10 +80,10 @@ static const char *own_option(int key, bool of_kernel)
 		{'C', true, "-C"},
 		{'p', true, "-p"},
 		{'t', true, "-t"},
-		{'r', true, "-r"},
 		{'I', true, "-I"},
 		{KEY_DURATION, true, "--duration"},
-		{KEY_NO_INHERIT, true, "--no-inherit"},
+		{KEY_TIMEOUT, true, "--timeout"},
+		{'i', true, "--no-inherit"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -166,9 +169,6 @@ static error_t parse_kernel(int key, char *argument, struct argp_state *state)
 		option_add_numbers(state, "--tid", argument, &arguments->threads,
 				   &arguments->thread_count);
 		return 0;
-	case 'r':
-		arguments->repeat = read_count("--repeat", argument, 1000000, state);
-		return 0;
 	case 'I':
 		arguments->interval = read_count("--interval", argument, 86400000, state) * 1000000;
 		return 0;
@@ -177,7 +177,10 @@ static error_t parse_kernel(int key, char *argument, struct argp_state *state)
 			profile_bad_value(state, "--duration", argument, "seconds");
 		arguments->duration = (uint64_t)nanoseconds;
 		return 0;
-	case KEY_NO_INHERIT:
+	case KEY_TIMEOUT:
+		arguments->duration = read_count("--timeout", argument, 86400000, state) * 1000000;
+		return 0;
+	case 'i':
 		arguments->no_inherit = true;
 		return 0;
 	default:
@@ -218,7 +221,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CPU:
 		arguments->cpu = argument;
 		return 0;
-	case KEY_JSON:
+	case 'd':
+		arguments->detailed++;
+		return 0;
+	case 'r':
+		arguments->repeat = read_count("--repeat", argument, 1000000, state);
+		return 0;
+	case 'j':
 		arguments->wants_json = true;
 		arguments->json = argument;
 		return 0;

@@ -5,11 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "decoder/core/events.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
 #include "tools/stat/arguments.h"
+#include "tools/stat/series.h"
 #include "tools/stat/table.h"
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"
@@ -23,6 +25,13 @@
 	"TOPDOWN.BACKEND_BOUND.CORE.SLOTS,FLUSH.SPEC,FLUSH.CYCLES,CACHE.L1D.RD.DATA.ACCESS,"       \
 	"CACHE.L1D.RD.DATA.MISS,CACHE.L1I.RD.CODE.MISS,CACHE.L2.MISS,CACHE.LL.MISS,"               \
 	"TLB.L1D.LDST.MISS,TLB.L1I.CODE.MISS"
+
+/* What -d, -dd and -ddd add. */
+static const char *const details[STAT_DETAILS] = {
+	"INST.LOAD.RET,INST.STORE.RET,LOAD.DSRC.*,CACHE.L1D.*,CACHE.L2.*,CACHE.LL.*",
+	"CACHE.L1I.*,TLB.*",
+	"INST.*,FLUSH.*,RESTEER.*,RETIRE.*",
+};
 
 static const struct {
 	const char *name, *unit, *description;
@@ -104,6 +113,15 @@ void stat_virtual_list(bool wants_json)
 	}
 }
 
+/* What was counted. */
+struct counts {
+	const char *core, *program;
+	uint64_t frequency; /* Hz */
+	int exit_status;
+	struct series runs[EVENTS]; /* of all runs */
+	const struct pesa_vcore_summary *summary;
+};
+
 /* ---- The table ----------------------------------------------------------------------------- */
 
 static void fill(struct stat_row rows[EVENTS], const uint64_t *count, const bool chosen[EVENTS])
@@ -121,80 +139,104 @@ static void fill(struct stat_row rows[EVENTS], const uint64_t *count, const bool
 		};
 }
 
-static void print_counts(FILE *out, const uint64_t *count, const bool chosen[EVENTS])
+/* The means of all runs. */
+static void fill_means(struct stat_row rows[EVENTS], const struct counts *counts,
+		       const bool chosen[EVENTS])
 {
-	struct stat_row rows[EVENTS];
+	uint64_t count[EVENTS];
+
+	for (size_t i = 0; i < EVENTS; i++)
+		count[i] = (uint64_t)(counts->runs[i].mean + 0.5);
+	fill(rows, count, chosen);
+	for (size_t i = 0; i < EVENTS; i++) {
+		rows[i].value = counts->runs[i].mean;
+		rows[i].spread = series_spread(&counts->runs[i]);
+	}
+}
+
+static void print_rows(FILE *out, struct stat_row rows[EVENTS])
+{
 	const struct stat_table table = {.rows = rows, .count = EVENTS, .seconds = NAN};
 
-	fill(rows, count, chosen);
 	stat_table_print(out, &table, "");
 }
 
-static json_object *counts_json(const uint64_t *count, const bool chosen[EVENTS])
+static json_object *rows_json(struct stat_row rows[EVENTS])
 {
-	struct stat_row rows[EVENTS];
 	const struct stat_table table = {.rows = rows, .count = EVENTS, .seconds = NAN};
 
-	fill(rows, count, chosen);
 	return stat_table_json(&table);
 }
 
 /* ---- Output -------------------------------------------------------------------------------- */
 
-struct counts {
-	const char *core, *program;
-	uint64_t frequency; /* Hz */
-	int exit_status;
-	struct vcore_counters total;
-	const struct pesa_vcore_summary *summary; /* the harts */
-};
-
+/* Add a run. */
 static void add_up(struct counts *counts)
 {
-	for (uint32_t i = 0; i < counts->summary->harts; i++)
-		for (size_t j = 0; j < EVENTS; j++)
-			counts->total.event[j] += counts->summary->hart[i].counters.event[j];
+	for (size_t i = 0; i < EVENTS; i++) {
+		uint64_t sum = 0;
+
+		for (uint32_t j = 0; j < counts->summary->harts; j++)
+			sum += counts->summary->hart[j].counters.event[i];
+		series_add(&counts->runs[i], (double)sum);
+	}
 }
 
-static int print_text(const struct stat_arguments *arguments, const struct counts *counts,
-		      const bool chosen[EVENTS])
+static struct pesa_error *print_text(const struct stat_arguments *arguments,
+				     const struct counts *counts, const bool chosen[EVENTS])
 {
-	FILE *out = stat_open(arguments);
+	const uint64_t runs = counts->runs[VCORE_EVENT_CYCLES].count;
+	struct stat_row rows[EVENTS];
+	struct pesa_error *error;
+	FILE *out;
 
-	if (!out)
-		return 1;
-	fprintf(out, "\n Performance counter stats for '%s' on %s:\n\n", counts->program,
-		counts->core);
+	error = stat_open(arguments, &out);
+	if (error)
+		return error;
+	if (runs > 1)
+		fprintf(out, "\n Performance counter stats for '%s' on %s (%" PRIu64 " runs):\n\n",
+			counts->program, counts->core, runs);
+	else
+		fprintf(out, "\n Performance counter stats for '%s' on %s:\n\n", counts->program,
+			counts->core);
 	for (uint32_t i = 0; arguments->per_thread && i < counts->summary->harts; i++) {
 		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
 
 		fprintf(out, " process %" PRIu32 ", thread %" PRIu32 ":\n\n", hart->pid, hart->tid);
-		print_counts(out, hart->counters.event, chosen);
+		fill(rows, hart->counters.event, chosen);
+		print_rows(out, rows);
 		fprintf(out, "\n");
 	}
-	if (!arguments->per_thread)
-		print_counts(out, counts->total.event, chosen);
+	if (!arguments->per_thread) {
+		fill_means(rows, counts, chosen);
+		print_rows(out, rows);
+	}
 	fprintf(out, "\n%20.9f seconds of core time at %.2f GHz\n\n",
-		(double)counts->total.event[VCORE_EVENT_CYCLES] / (double)counts->frequency,
+		counts->runs[VCORE_EVENT_CYCLES].mean / (double)counts->frequency,
 		(double)counts->frequency / 1e9);
 	return stat_close(arguments, out);
 }
 
-static int print_json(const struct stat_arguments *arguments, const struct counts *counts,
-		      const bool chosen[EVENTS])
+static struct pesa_error *print_json(const struct stat_arguments *arguments,
+				     const struct counts *counts, const bool chosen[EVENTS])
 {
-	FILE *out = ui_json_open("stat", arguments->json);
+	struct stat_row rows[EVENTS];
+	struct pesa_error *error;
 	struct ui_json json;
+	FILE *out;
 
-	if (!out)
-		return 1;
+	error = ui_json_open(arguments->json, &out);
+	if (error)
+		return error;
 	ui_json_begin(&json, out, "stat");
 	ui_json_member(&json, "source", ui_json_string("virtual core"));
 	ui_json_member(&json, "program", ui_json_string(counts->program));
 	ui_json_member(&json, "core", ui_json_string(counts->core));
 	ui_json_member(&json, "frequency", ui_json_count(counts->frequency));
 	ui_json_member(&json, "exit_status", json_object_new_int(counts->exit_status));
-	ui_json_member(&json, "events", counts_json(counts->total.event, chosen));
+	ui_json_member(&json, "runs", ui_json_count(counts->runs[VCORE_EVENT_CYCLES].count));
+	fill_means(rows, counts, chosen);
+	ui_json_member(&json, "events", rows_json(rows));
 	ui_json_array_begin(&json, "harts");
 	for (uint32_t i = 0; i < counts->summary->harts; i++) {
 		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
@@ -202,7 +244,8 @@ static int print_json(const struct stat_arguments *arguments, const struct count
 
 		json_object_object_add(one, "pid", ui_json_count(hart->pid));
 		json_object_object_add(one, "tid", ui_json_count(hart->tid));
-		json_object_object_add(one, "events", counts_json(hart->counters.event, chosen));
+		fill(rows, hart->counters.event, chosen);
+		json_object_object_add(one, "events", rows_json(rows));
 		ui_json_element(&json, one);
 	}
 	ui_json_array_end(&json);
@@ -210,10 +253,39 @@ static int print_json(const struct stat_arguments *arguments, const struct count
 	ui_json_member(&json, "unrecorded_threads", ui_json_count(counts->summary->unwatched));
 	ui_json_member(&json, "unrecorded_processes", ui_json_count(counts->summary->refused));
 	ui_json_end(&json);
-	return ui_json_close("stat", out) ? 0 : 1;
+	return ui_json_close(out);
 }
 
-/* ---- The run ------------------------------------------------------------------------------- */
+/* ---- The runs ------------------------------------------------------------------------------ */
+
+/* Run the program until it has run as often as wanted, or not to its end: by a signal. */
+static struct pesa_error *run_all(const struct stat_arguments *arguments,
+				  const struct pesa_vcore_options *run, struct counts *counts,
+				  struct pesa_vcore_summary *summary)
+{
+	struct pesa_error *error = NULL;
+
+	for (uint64_t i = 0; !error && (i < arguments->repeat || !i); i++) {
+		pesa_vcore_summary_free(summary);
+		*summary = (struct pesa_vcore_summary){0};
+		error = pesa_vcore_record(run, summary);
+		if (!error && !summary->harts)
+			error = virtual_core_not_begun(run, summary->status);
+		virtual_core_print_problems("stat", summary);
+		if (summary->harts)
+			add_up(counts);
+		if (WIFSIGNALED(summary->status))
+			break;
+	}
+	return error;
+}
+
+static struct pesa_error *print(const struct stat_arguments *arguments, const struct counts *counts,
+				const bool chosen[EVENTS])
+{
+	return arguments->wants_json ? print_json(arguments, counts, chosen)
+				     : print_text(arguments, counts, chosen);
+}
 
 static int count(const struct stat_arguments *arguments, char **program, const bool chosen[EVENTS])
 {
@@ -225,6 +297,7 @@ static int count(const struct stat_arguments *arguments, char **program, const b
 	struct pesa_error *error =
 		name ? virtual_core_find(&found, arguments->core, arguments->sysroot, program[0])
 		     : pesa_error_no_memory();
+	struct pesa_error *unwritten;
 	int status;
 
 	if (error) {
@@ -237,19 +310,16 @@ static int count(const struct stat_arguments *arguments, char **program, const b
 	run.sysroot = found.sysroot;
 	run.cpu = arguments->cpu;
 	program[0] = found.program;
-	error = pesa_vcore_record(&run, &summary);
-	status = virtual_core_exit_status(summary.status);
-	if (!error && !summary.harts)
-		error = virtual_core_not_begun(&run, summary.status);
-	virtual_core_print_problems("stat", &summary);
 	counts.core = found.core.name;
 	counts.program = name;
 	counts.frequency = found.core.frequency;
-	counts.exit_status = status;
-	add_up(&counts);
-	if (summary.harts && (arguments->wants_json ? print_json(arguments, &counts, chosen)
-						    : print_text(arguments, &counts, chosen)))
-		status = 1;
+	error = run_all(arguments, &run, &counts, &summary);
+	status = counts.exit_status = virtual_core_exit_status(summary.status);
+	if (summary.harts) {
+		unwritten = print(arguments, &counts, chosen);
+		if (unwritten)
+			status = profile_fail("stat", unwritten);
+	}
 	pesa_vcore_summary_free(&summary);
 	free(name);
 	return error ? profile_fail("stat", error) : status;
@@ -258,10 +328,11 @@ static int count(const struct stat_arguments *arguments, char **program, const b
 int stat_virtual(const struct stat_arguments *arguments, char **program)
 {
 	bool chosen[EVENTS] = {false};
-	char *unknown;
+	char *patterns = stat_events(arguments, DEFAULT_EVENTS, details), *unknown = NULL;
 	struct pesa_error *error =
-		choose(arguments->events ? arguments->events : DEFAULT_EVENTS, chosen, &unknown);
+		patterns ? choose(patterns, chosen, &unknown) : pesa_error_no_memory();
 
+	free(patterns);
 	if (error)
 		return profile_fail("stat", error);
 	if (unknown) {

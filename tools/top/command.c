@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pesa top: runs pesa-top, which is linked with what the other subcommands do not need (a library
- * for terminals, one for HTTP) and would pay for when they start.
+ * pesa top: runs the program pesa-top.  It is a program of its own because it is linked with
+ * ncurses and libcurl, which would delay the start of all other subcommands.
  */
 #include <errno.h>
 #include <string.h>

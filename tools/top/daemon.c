@@ -19,13 +19,13 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define RETRY_MS      1000
-#define ANSWER_MOST   60 /* seconds allowed in addition to the interval */
+#define ANSWER_MAX    60 /* seconds allowed in addition to the interval */
 #define TEXT_KEPT     200
 
 struct daemon_source {
 	struct top_daemon_options options;
 	const char *folder;
-	int pipe[2]; /* carries struct top_interval */
+	int pipe[2]; /* of struct top_interval, from the thread to take() */
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
@@ -33,7 +33,7 @@ struct daemon_source {
 	CURL *easy;
 	struct curl_slist *headers;
 	char error[CURL_ERROR_SIZE];
-	/* of the request that is under way */
+	/* the current request */
 	FILE *out;
 	char text[TEXT_KEPT + 1]; /* the start of the response */
 	size_t text_size;
@@ -63,20 +63,20 @@ static size_t take_header(char *data, size_t one, size_t count, void *context)
 }
 
 /* Write to the pipe.  Blocks while it is full. */
-static void hand_over(struct daemon_source *source, const struct top_interval *interval)
+static void send_interval(struct daemon_source *source, const struct top_interval *interval)
 {
 	while (write(source->pipe[1], interval, sizeof(*interval)) < 0 && errno == EINTR)
 		;
 }
 
-static void hand_error(struct daemon_source *source, struct pesa_error *error)
+static void send_error(struct daemon_source *source, struct pesa_error *error)
 {
 	struct top_interval interval = {.error = error};
 
-	hand_over(source, &interval);
+	send_interval(source, &interval);
 }
 
-static struct pesa_error *explain(struct daemon_source *source, CURLcode code, long status)
+static struct pesa_error *request_error(struct daemon_source *source, CURLcode code, long status)
 {
 	const char *where = source->options.socket ? source->options.socket : source->options.url;
 
@@ -92,7 +92,7 @@ static struct pesa_error *explain(struct daemon_source *source, CURLcode code, l
 				 *source->text ? ": " : "", source->text);
 }
 
-static void ask(struct daemon_source *source)
+static void request_interval(struct daemon_source *source)
 {
 	uint64_t seconds = (source->options.delay + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	struct top_interval interval = {0};
@@ -107,14 +107,14 @@ static void ask(struct daemon_source *source)
 		 source->files++);
 	source->out = fopen(interval.path, "we");
 	if (!source->out) {
-		hand_error(source, pesa_error_system(errno, "%s: cannot be made", interval.path));
+		send_error(source, pesa_error_system(errno, "%s: cannot be made", interval.path));
 		curl_multi_poll(source->multi, NULL, 0, RETRY_MS, NULL);
 		return;
 	}
 	source->text_size = 0;
 	*source->error = '\0';
 	curl_easy_setopt(source->easy, CURLOPT_URL, url);
-	curl_easy_setopt(source->easy, CURLOPT_TIMEOUT, (long)seconds + ANSWER_MOST);
+	curl_easy_setopt(source->easy, CURLOPT_TIMEOUT, (long)seconds + ANSWER_MAX);
 	if (!transfer_run(source->multi, source->easy, &source->stop, &code)) {
 		fclose(source->out);
 		unlink(interval.path);
@@ -124,13 +124,13 @@ static void ask(struct daemon_source *source)
 	if (fclose(source->out) && !code)
 		code = CURLE_WRITE_ERROR;
 	if (!code && status == 200) {
-		hand_over(source, &interval);
+		send_interval(source, &interval);
 		return;
 	}
 	unlink(interval.path);
 	if (!code && status == 204)
 		return; /* no samples in the interval */
-	hand_error(source, explain(source, code, status));
+	send_error(source, request_error(source, code, status));
 	source->serial = 0; /* a restarted daemon counts from 1 again */
 	curl_multi_poll(source->multi, NULL, 0, RETRY_MS, NULL);
 }
@@ -140,7 +140,7 @@ static void *run(void *context)
 	struct daemon_source *source = context;
 
 	while (!atomic_load(&source->stop))
-		ask(source);
+		request_interval(source);
 	return NULL;
 }
 

@@ -20,7 +20,7 @@
 #include "tools/top/source.h"
 
 #define FILE_NAME "own.data" /* complete files have a time stamp appended */
-#define TEXT_MAX  1024	     /* of the recorder's error message */
+#define TEXT_MAX  1024	     /* bytes of the recorder's error message */
 
 struct event_source {
 	struct top_event_options options;
@@ -29,7 +29,7 @@ struct event_source {
 	int folders;  /* inotify: files are renamed */
 	int messages; /* the recorder's last message */
 	pid_t recorder;
-	bool ended; /* and the caller knows */
+	bool ended; /* the recorder has ended, and the caller got its message */
 };
 
 /* ---- The recorder -------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static void record(const struct event_source *source, int messages)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* The terminal's signals are for the parent. */
+	/* Leave the terminal's process group: its signals (Ctrl-C) are for the parent only. */
 	setpgid(0, 0);
 	if (null >= 0)
 		for (int i = 0; i < 3; i++)
@@ -96,7 +96,7 @@ static struct pesa_error *start(struct event_source *source)
 	return source->recorder < 0 ? pesa_error_system(errno, "cannot start the recorder") : NULL;
 }
 
-/* ---- Its files ----------------------------------------------------------------------------- */
+/* ---- Recorded files ------------------------------------------------------------------------ */
 
 /* Find the oldest complete file; the names differ in their time stamps. */
 static bool oldest_file(const struct event_source *source, char *path, size_t size)
@@ -115,7 +115,7 @@ static bool oldest_file(const struct event_source *source, char *path, size_t si
 	return *oldest;
 }
 
-static void forget_events(struct event_source *source)
+static void discard_events(struct event_source *source)
 {
 	char events[4096];
 
@@ -130,7 +130,7 @@ static bool take(void *state, struct top_interval *interval)
 	ssize_t size;
 
 	*interval = (struct top_interval){0};
-	forget_events(source);
+	discard_events(source);
 	if (oldest_file(source, interval->path, sizeof(interval->path))) {
 		/* Rename the file, so that it is not found again. */
 		snprintf(taken, sizeof(taken), "%s/taken", source->folder);
@@ -147,7 +147,7 @@ static bool take(void *state, struct top_interval *interval)
 		return false;
 	text[size] = '\0';
 	source->ended = true;
-	/* At end of file it would always be readable. */
+	/* Stop polling the pipe: at its end of file it is always readable. */
 	epoll_ctl(source->events, EPOLL_CTL_DEL, source->messages, NULL);
 	interval->error =
 		pesa_error_create(PESA_ERROR_OTHER, "%s",

@@ -20,14 +20,14 @@
 #include "tools/top/source.h"
 #include "tools/top/view.h"
 
-#define COMMAND	       "top"
-#define DEFAULT_SOCKET "/run/pesa/pesad.socket"
-#define DEFAULT_DELAY  2 /* seconds */
-#define DELAY_LEAST    1 /* the daemon ends no intervals more often */
-#define OWN_LEAST      0.1
-#define DELAY_MOST     300
-#define NS_PER_SECOND  1000000000
-#define BATCH_ROWS     40 /* in text, without --rows */
+#define COMMAND		"top"
+#define DEFAULT_SOCKET	"/run/pesa/pesad.socket"
+#define DEFAULT_DELAY	2 /* seconds */
+#define DELAY_MIN	1 /* the daemon ends no intervals more often */
+#define EVENT_DELAY_MIN 0.1
+#define DELAY_MAX	300
+#define NS_PER_SECOND	1000000000
+#define BATCH_ROWS	40 /* in text, without --rows */
 
 enum {
 	KEY_URL = 0x2000,
@@ -49,7 +49,7 @@ struct options {
 	struct top_event_options event;
 	struct top_view view;
 	struct top_filter filter;
-	pid_t process, thread; /* what `event` points to */
+	pid_t process, thread; /* 0: all; `event` points to them */
 	double delay;
 	unsigned long refreshes, rows; /* 0: no limit */
 	bool batch, json;
@@ -59,29 +59,31 @@ struct options {
 
 static const struct argp_option descriptions[] = {
 	{"socket", 'S', "PATH", 0,
-	 "Ask the daemon at this unix socket (default: " DEFAULT_SOCKET ")", 1},
-	{"url", KEY_URL, "URL", 0, "Ask the daemon there", 1},
-	{"token-file", KEY_TOKEN_FILE, "FILE", 0, "Holds the token that the daemon wants", 1},
-	{"authority", KEY_AUTHORITY, "FILE", 0, "Trust the daemon's certificate by these", 1},
-	{"event", 'e', "EVENT", 0, "Sample EVENT by itself, without a daemon", 2},
-	{"freq", 'F', "HERTZ", 0, "... so many times a second", 2},
-	{"count", 'c', "PERIOD", 0, "... every so many of the event", 2},
+	 "Read from the daemon at this unix socket (default: " DEFAULT_SOCKET ")", 1},
+	{"url", KEY_URL, "URL", 0, "Read from the daemon at URL", 1},
+	{"token-file", KEY_TOKEN_FILE, "FILE", 0, "FILE contains the daemon's access token", 1},
+	{"authority", KEY_AUTHORITY, "FILE", 0,
+	 "Verify the daemon's certificate with the CA certificates in FILE (PEM)", 1},
+	{"event", 'e', "EVENT", 0, "Sample EVENT, without a daemon", 2},
+	{"freq", 'F', "HERTZ", 0, "With --event: samples per second and CPU", 2},
+	{"count", 'c', "PERIOD", 0, "With --event: events from one sample to the next", 2},
 	{"pid", 'p', "PID", 0, "Only this process", 3},
 	{"tid", 't', "TID", 0, "Only this thread", 3},
 	{"delay", 'd', "SECONDS", 0, "Length of an interval (default: 2)", 3},
-	{"iterations", 'n', "COUNT", 0, "End after so many intervals", 3},
+	{"iterations", 'n', "COUNT", 0, "End after COUNT intervals", 3},
 	{"sort", KEY_SORT, "KEY", 0,
 	 "cycles (default), retiring, stalled, flushed, drained or name", 3},
-	{"view", KEY_VIEW, "WHAT", 0, "functions (default), threads or processes", 3},
+	{"view", KEY_VIEW, "functions|threads|processes", 0,
+	 "functions (default), threads or processes", 3},
 	{"find", KEY_FIND, "TEXT", 0, "Only rows with TEXT in name, binary or number", 3},
 	{"since-start", KEY_TOTAL, NULL, 0, "Show sums, not the last interval", 3},
 	{"symfs", KEY_SYMFS, "DIRECTORY", 0, "Look for binaries below DIRECTORY", 3},
 	{"batch", 'b', NULL, 0, "Print each interval instead of drawing on the terminal", 4},
 	{"once", KEY_ONCE, NULL, 0, "Print one interval and end", 4},
-	{"rows", KEY_ROWS, "COUNT", 0, "Print so many rows (default: 40; 0: all)", 4},
+	{"rows", KEY_ROWS, "COUNT", 0, "Print COUNT rows (default: 40; 0: all)", 4},
 	{"json", KEY_JSON, NULL, 0,
 	 "Print JSON, all rows (schemas: pesa's Documentation/json.md); implies --batch", 4},
-	{"color", KEY_COLOR, "WHEN", 0,
+	{"color", KEY_COLOR, "auto|always|never", 0,
 	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 4},
 	{0},
 };
@@ -122,13 +124,14 @@ static void finish_options(struct options *options, struct argp_state *state)
 		profile_usage_error(state, "either --socket or --url");
 	if ((options->event.frequency || options->event.period) && !own)
 		profile_usage_error(state,
-				    "--freq and --count are for --event; a daemon has its own");
+				    "--freq and --count need --event; a daemon has its own period");
 	if (options->event.frequency && options->event.period)
 		profile_usage_error(state, "either --freq or --count");
 	if (options->process && options->thread)
 		profile_usage_error(state, "either --pid or --tid");
-	if (options->delay < (own ? OWN_LEAST : DELAY_LEAST))
-		profile_usage_error(state, "--delay: at least %g s", own ? OWN_LEAST : DELAY_LEAST);
+	if (options->delay < (own ? EVENT_DELAY_MIN : DELAY_MIN))
+		profile_usage_error(state, "--delay: at least %g s",
+				    own ? EVENT_DELAY_MIN : DELAY_MIN);
 	if (!own && !options->daemon.socket && !options->daemon.url)
 		options->daemon.socket = DEFAULT_SOCKET;
 	options->daemon.delay = options->event.delay =
@@ -162,7 +165,8 @@ static error_t parse_limits(int key, char *argument, struct argp_state *state)
 		options->thread = (pid_t)parse_whole(argument, 1, INT32_MAX, "--tid", state);
 		break;
 	case 'd':
-		options->delay = parse_number(argument, OWN_LEAST, DELAY_MOST, "--delay", state);
+		options->delay =
+			parse_number(argument, EVENT_DELAY_MIN, DELAY_MAX, "--delay", state);
 		break;
 	case 'n':
 		options->refreshes = parse_whole(argument, 1, UINT32_MAX, "--iterations", state);
@@ -274,7 +278,7 @@ static const struct argp argp = {
 	       "  pesa top -e pesa/cycles/ -p 1234\n"
 	       "  pesa top --once --json --view processes\n"
 	       "\n"
-	       "Press h in it for its keys.  The manual page pesa-top(1) explains all.",
+	       "Press h on its screen for the list of keys.  See also pesa-top(1).",
 };
 
 /* ---- Batch mode ---------------------------------------------------------------------------- */
@@ -361,7 +365,7 @@ static int run_batch(struct top_model *model, const struct options *options,
 	return 0;
 }
 
-/* ---- Together ------------------------------------------------------------------------------ */
+/* ---- Start --------------------------------------------------------------------------------- */
 
 static struct pesa_error *open_source(const struct options *options, const char *folder,
 				      struct top_source *source)
@@ -371,10 +375,11 @@ static struct pesa_error *open_source(const struct options *options, const char 
 	if (options->event.event)
 		return top_event_open(&options->event, folder, source);
 	if (path && access(path, F_OK))
-		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "%s: there is no daemon's socket; start pesad, or sample "
-					 "an event of your own with -e EVENT",
-					 path);
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"%s: there is no socket of a daemon; start pesad, or sample "
+			"an event without a daemon with -e EVENT",
+			path);
 	return top_daemon_open(&options->daemon, folder, source);
 }
 
@@ -414,7 +419,7 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	if (!options.batch && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
-		profile_complain(COMMAND, "this is no terminal; use --batch, --once or --json");
+		profile_complain(COMMAND, "this is not a terminal; use --batch, --once or --json");
 		return 2;
 	}
 	error = temporary_directory_create("pesa-top", &folder);

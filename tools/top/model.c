@@ -12,21 +12,21 @@
 #include "pesa/profile.h"
 #include "pesa/symbols.h"
 
-#define TASKS_MOST 8192u /* rows; beyond it, tasks without samples are removed */
+#define TASKS_MAX 8192u /* rows; above this, tasks without samples are removed */
 
-/* A binary, under a number that does not change between intervals. */
+/* A binary.  Its index in top_model.dsos does not change between intervals. */
 struct dso {
 	struct pesa_dso dso;
 };
 
 struct key {
-	uint64_t first, second; /* a dso and a symbol, or a process and a thread */
+	uint64_t first, second; /* function: dso, symbol; task: process id, thread id */
 };
 
 struct entry {
 	struct top_row row;
 	struct key key;
-	char *owned; /* a task's name */
+	char *task_name; /* allocated; NULL: a function, or not known yet */
 	UT_hash_handle hh;
 };
 
@@ -54,7 +54,7 @@ static void free_entry(struct entry *entry)
 {
 	cycle_stack_free(&entry->row.stacks.now);
 	cycle_stack_free(&entry->row.stacks.total);
-	free(entry->owned);
+	free(entry->task_name);
 	free(entry);
 }
 
@@ -114,8 +114,8 @@ static struct pesa_error *add_weight(struct top_stacks *stacks, unsigned int sta
 	return error ? error : cycle_stack_add_weight(&stacks->total, state, cause, weight);
 }
 
-/* Start a new interval. */
-static void begin_interval(struct table *table)
+/* Clear the stacks of the last interval. */
+static void clear_interval(struct table *table)
 {
 	for (size_t i = 0; i < table->rows.count; i++) {
 		struct cycle_stack *now = &table->rows.row[i]->stacks.now;
@@ -129,7 +129,7 @@ static void remove_inactive(struct table *table)
 {
 	size_t kept = 0;
 
-	if (table->rows.count < TASKS_MOST)
+	if (table->rows.count < TASKS_MAX)
 		return;
 	for (size_t i = 0; i < table->rows.count; i++) {
 		struct entry *entry = (struct entry *)(void *)table->rows.row[i];
@@ -175,8 +175,8 @@ static bool copy_text(const char *from, const char **to)
 	return !from || *to;
 }
 
-/* The permanent number of a dso of a profile; UINT32_MAX: out of memory. */
-static uint32_t number_of_dso(struct top_model *model, const struct pesa_dso *dso)
+/* Find or add a dso of a profile in model->dsos.  Returns its index; UINT32_MAX: out of memory. */
+static uint32_t get_dso(struct top_model *model, const struct pesa_dso *dso)
 {
 	struct dso *copy;
 
@@ -250,13 +250,13 @@ static void name_task(struct top_model *model, enum top_kind kind, uint32_t pid,
 	char *copy;
 
 	HASH_FIND(hh, model->tables[kind].entries, &key, sizeof(key), entry);
-	if (!entry || (entry->owned && !strcmp(entry->owned, name)))
+	if (!entry || (entry->task_name && !strcmp(entry->task_name, name)))
 		return;
 	copy = strdup(name);
 	if (!copy)
-		return; /* it keeps the name that it has */
-	free(entry->owned);
-	entry->owned = copy;
+		return; /* out of memory: keep the old name */
+	free(entry->task_name);
+	entry->task_name = copy;
 	entry->row.name = copy;
 }
 
@@ -284,12 +284,14 @@ static struct pesa_error *name_tasks(struct top_model *model, const char *path)
 static struct pesa_error *add_function(struct top_model *model,
 				       const struct pesa_instruction *instruction, uint32_t dso)
 {
-	const struct pesa_symbol *symbol =
-		pesa_symbols_find(model->symbols, dso, instruction->address);
-	struct entry *entry =
-		find_entry(&model->tables[TOP_FUNCTIONS], (struct key){dso, (uintptr_t)symbol});
-	struct pesa_error *error = NULL;
+	const struct pesa_symbol *symbol;
+	struct entry *entry;
+	struct pesa_error *error =
+		pesa_symbols_find(model->symbols, dso, instruction->address, &symbol);
 
+	if (error)
+		return error;
+	entry = find_entry(&model->tables[TOP_FUNCTIONS], (struct key){dso, (uintptr_t)symbol});
 	if (!entry)
 		return pesa_error_no_memory();
 	entry->row.name = symbol && symbol->name ? symbol->name : "[unknown]";
@@ -315,7 +317,7 @@ static struct pesa_error *add_functions(struct top_model *model, const struct pe
 	struct pesa_error *error = numbers ? NULL : pesa_error_no_memory();
 
 	for (unsigned int i = 0; i < dsos && !error; i++) {
-		numbers[i] = number_of_dso(model, pesa_profile_dso(profile, i));
+		numbers[i] = get_dso(model, pesa_profile_dso(profile, i));
 		if (numbers[i] == UINT32_MAX)
 			error = pesa_error_no_memory();
 	}
@@ -361,7 +363,7 @@ struct pesa_error *top_model_load(struct top_model *model, const char *path,
 	struct pesa_error *error;
 
 	for (unsigned int kind = 0; kind < TOP_KINDS; kind++)
-		begin_interval(&model->tables[kind]);
+		clear_interval(&model->tables[kind]);
 	cycle_stack_free(&model->whole.now);
 	for (unsigned int kind = TOP_THREADS; kind < TOP_KINDS; kind++)
 		remove_inactive(&model->tables[kind]);
@@ -379,7 +381,7 @@ struct pesa_error *top_model_load(struct top_model *model, const char *path,
 	return error ? error : name_tasks(model, path);
 }
 
-/* ---- From outside -------------------------------------------------------------------------- */
+/* ---- Model --------------------------------------------------------------------------------- */
 
 struct pesa_error *top_model_create(const char *root, struct top_model **result)
 {

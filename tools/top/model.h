@@ -31,11 +31,11 @@ struct top_row {
 };
 
 struct top_rows {
-	struct top_row **row; /* in no order */
+	struct top_row **row; /* unsorted */
 	size_t count, room;
 };
 
-/* A number of the last interval, and its sum. */
+/* A number in the last interval, and its sum since the start. */
 struct top_number {
 	uint64_t now, total;
 };
@@ -57,7 +57,7 @@ struct pesa_error *top_model_load(struct top_model *model, const char *path,
 void top_model_reset(struct top_model *model);
 
 const struct top_rows *top_model_rows(const struct top_model *model, enum top_kind kind);
-/* The total that passed the filter, including samples without a function. */
+/* The stacks of all samples that passed the filter, including those without a function. */
 const struct top_stacks *top_model_whole(const struct top_model *model);
 const struct pesa_capabilities *top_model_capabilities(const struct top_model *model);
 /* "": no interval was loaded yet. */

@@ -18,11 +18,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "tools/top/paint.h"
+#include "tools/screen/list.h"
+#include "tools/screen/paint.h"
 
-#define HEADER_LINES 4 /* summary, stack of all, empty, heading */
+#define HEADER_LINES 4 /* summary, stack of all samples, empty line, column heading */
 #define STATUS_LINES 1
-#define ESCAPE	     27
 #define MESSAGE_MAX  200
 
 struct display {
@@ -35,14 +35,14 @@ struct display {
 	bool waiting; /* no interval has come yet */
 	unsigned int shown;
 	char typed[sizeof(((struct top_view *)0)->find)];
-	char message[MESSAGE_MAX]; /* what went wrong last; "": nothing */
-	struct top_row **rows;	   /* as shown */
+	char message[MESSAGE_MAX]; /* the last error; "": none */
+	struct top_row **rows;	   /* in the order shown */
 	size_t count;
-	struct pesa_error *end; /* of the source */
+	struct pesa_error *source_error; /* why the source ended; NULL: it did not */
 	/* the thread that reads an interval */
-	bool reading;	/* the thread owns the model */
-	bool wants_new; /* reset when the thread is done */
-	int done;	/* eventfd: the thread is done */
+	bool reading;	    /* the thread owns the model */
+	bool reset_pending; /* reset the model when the thread is done */
+	int done;	    /* eventfd: the thread is done */
 	pthread_t thread;
 	struct top_interval interval;
 	struct top_filter reading_filter;
@@ -52,11 +52,11 @@ struct display {
 static const char *const help[] = {
 	"",
 	"  q           quit                         h, ?        this help",
-	"  p, space    pause, go on                 a           last interval, or since the start",
-	"  s, S        next, previous sort key      z           begin anew",
-	"  v           functions, threads, processes",
-	"  up, down, page up, page down, home, end  move the mark",
-	"  enter       functions of the marked thread or process alone; in functions: of all again",
+	"  p, space    pause, continue              a           last interval, or since the start",
+	"  s, S        next, previous sort key      z           reset sums and rows",
+	"  v           next view: functions, threads, processes",
+	"  up, down, page up, page down, home, end  select a row",
+	"  enter       show only the functions of the selected thread or process; again: of all",
 	"  /           show only rows with a text in name, binary or number; empty: all",
 	"",
 	"  A bar shows where the cycles of a row went: retiring, stalled, flushed, drained.",
@@ -71,23 +71,6 @@ static size_t room(void)
 {
 	return LINES > HEADER_LINES + STATUS_LINES ? (size_t)(LINES - HEADER_LINES - STATUS_LINES)
 						   : 1;
-}
-
-/* Keep the selected row visible. */
-static void keep_in_sight(struct display *display)
-{
-	struct top_view *view = display->view;
-
-	if (!display->count) {
-		view->first = view->chosen = 0;
-		return;
-	}
-	if (view->chosen >= display->count)
-		view->chosen = display->count - 1;
-	if (view->chosen < view->first)
-		view->first = view->chosen;
-	if (view->chosen >= view->first + room())
-		view->first = view->chosen - room() + 1;
 }
 
 /* Show an error in the status line, and free it. */
@@ -119,7 +102,7 @@ static void paint_status(struct display *display)
 			ui_text_add(&line, ", of process %lld", (long long)display->filter->pid);
 		ui_text_add(&line, "  (h: help, q: quit)");
 	}
-	top_paint_line(LINES - 1, ui_text_get(&line), false);
+	screen_paint_line(LINES - 1, ui_text_get(&line), false);
 	ui_text_free(&line);
 }
 
@@ -128,14 +111,14 @@ static void paint_rows(struct display *display)
 	struct ui_text line = {0};
 
 	for (size_t i = 0; i < room(); i++) {
-		size_t index = display->view->first + i;
+		size_t index = display->view->list.first + i;
 
 		ui_text_clear(&line);
 		if (index < display->count)
 			top_view_row(display->model, display->view, display->rows[index],
 				     display->terminal, &line);
-		top_paint_line((int)(HEADER_LINES + i), ui_text_get(&line),
-			       index < display->count && index == display->view->chosen);
+		screen_paint_line((int)(HEADER_LINES + i), ui_text_get(&line),
+				  index < display->count && index == display->view->list.selected);
 	}
 	ui_text_free(&line);
 }
@@ -154,7 +137,7 @@ static void paint_header(struct display *display)
 		if (!i && display->waiting)
 			ui_text_add(&line, "  (%s: waiting for the first interval)",
 				    display->source->name);
-		top_paint_line(i, ui_text_get(&line), false);
+		screen_paint_line(i, ui_text_get(&line), false);
 	}
 	ui_text_free(&line);
 }
@@ -164,10 +147,10 @@ static void paint_help(void)
 	size_t lines = sizeof(help) / sizeof(*help);
 
 	for (int row = 0; row < LINES; row++)
-		top_paint_line(row, (size_t)row < lines ? help[row] : "", false);
+		screen_paint_line(row, (size_t)row < lines ? help[row] : "", false);
 }
 
-/* Select the rows anew; without memory there are none. */
+/* Get the rows of the view again.  If out of memory, no rows are shown. */
 static void update_rows(struct display *display)
 {
 	struct pesa_error *error;
@@ -189,7 +172,7 @@ static void paint(struct display *display)
 		paint_status(display);
 	} else {
 		update_rows(display);
-		keep_in_sight(display);
+		screen_list_scroll(&display->view->list, display->count, room());
 		paint_header(display);
 		paint_rows(display);
 		paint_status(display);
@@ -199,28 +182,28 @@ static void paint(struct display *display)
 
 /* ---- Keys ---------------------------------------------------------------------------------- */
 
-static void turn_view(struct display *display)
+static void next_view(struct display *display)
 {
 	display->view->kind = (display->view->kind + 1) % TOP_KINDS;
-	display->view->first = display->view->chosen = 0;
+	display->view->list = (struct screen_list){0};
 }
 
-static void turn_sort(struct display *display, unsigned int step)
+static void change_sort(struct display *display, unsigned int step)
 {
 	display->view->sort = (display->view->sort + step) % TOP_SORTS;
 }
 
-static void begin_anew(struct display *display)
+static void reset(struct display *display)
 {
-	display->wants_new = display->reading;
+	display->reset_pending = display->reading;
 	if (display->reading)
 		return;
 	top_model_reset(display->model);
 	display->count = 0;
 }
 
-/* Show the functions of the selected task only, or of all again. */
-static void choose(struct display *display)
+/* In a view of tasks, show the functions of the selected task only; in functions, those of all. */
+static void select_task(struct display *display)
 {
 	struct top_view *view = display->view;
 	const struct top_row *row;
@@ -230,67 +213,32 @@ static void choose(struct display *display)
 			return;
 		display->filter->pid = display->filter->tid = -1;
 	} else {
-		if (display->reading || view->chosen >= display->count)
+		if (display->reading || view->list.selected >= display->count)
 			return;
-		row = display->rows[view->chosen];
+		row = display->rows[view->list.selected];
 		display->filter->pid = row->pid;
 		display->filter->tid = view->kind == TOP_THREADS ? (int64_t)row->tid : -1;
 		view->kind = TOP_FUNCTIONS;
 	}
-	view->first = view->chosen = 0;
-	begin_anew(display);
-}
-
-static void move_mark(struct display *display, int key)
-{
-	size_t *chosen = &display->view->chosen, page = room(), last = display->count;
-
-	switch (key) {
-	case KEY_UP:
-		*chosen -= *chosen > 0;
-		break;
-	case KEY_DOWN:
-		*chosen += 1;
-		break;
-	case KEY_PPAGE:
-		*chosen -= *chosen > page ? page : *chosen;
-		break;
-	case KEY_NPAGE:
-		*chosen += page;
-		break;
-	case KEY_HOME:
-		*chosen = 0;
-		break;
-	case KEY_END:
-		*chosen = last;
-		break;
-	}
-	if (last && *chosen >= last)
-		*chosen = last - 1;
+	view->list = (struct screen_list){0};
+	reset(display);
 }
 
 static void type_key(struct display *display, int key)
 {
-	size_t length = strlen(display->typed);
+	enum screen_typing typing = screen_type_key(display->typed, key);
 
-	if (key == '\n' || key == '\r' || key == KEY_ENTER) {
+	if (typing == SCREEN_TYPED) {
 		strcpy(display->view->find, display->typed);
-		display->view->first = display->view->chosen = 0;
-		display->typing = false;
-	} else if (key == ESCAPE) {
-		display->typing = false;
-	} else if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && length) {
-		display->typed[length - 1] = '\0';
-	} else if (key >= ' ' && key < 256 && key != 127 && length + 1 < sizeof(display->typed)) {
-		display->typed[length] = (char)key;
-		display->typed[length + 1] = '\0';
+		display->view->list = (struct screen_list){0};
 	}
+	display->typing = typing == SCREEN_TYPING;
 }
 
 static void take_key(struct display *display, int key)
 {
 	if (key == KEY_RESIZE)
-		return; /* what follows is painted at the new size */
+		return; /* the caller paints everything at the new size */
 	*display->message = '\0';
 	if (display->typing) {
 		type_key(display, key);
@@ -316,16 +264,16 @@ static void take_key(struct display *display, int key)
 		display->view->total = !display->view->total;
 		break;
 	case 's':
-		turn_sort(display, 1);
+		change_sort(display, 1);
 		break;
 	case 'S':
-		turn_sort(display, TOP_SORTS - 1);
+		change_sort(display, TOP_SORTS - 1);
 		break;
 	case 'v':
-		turn_view(display);
+		next_view(display);
 		break;
 	case 'z':
-		begin_anew(display);
+		reset(display);
 		break;
 	case '/':
 		display->typing = true;
@@ -334,10 +282,10 @@ static void take_key(struct display *display, int key)
 	case '\n':
 	case '\r':
 	case KEY_ENTER:
-		choose(display);
+		select_task(display);
 		break;
 	default:
-		move_mark(display, key);
+		screen_list_move(&display->view->list, key, display->count, room());
 	}
 }
 
@@ -353,19 +301,19 @@ static void *read_interval(void *context)
 	return NULL;
 }
 
-static void begin_reading(struct display *display)
+static void start_reading(struct display *display)
 {
 	display->reading_filter = *display->filter;
-	/* The rows of the last interval are about to be freed. */
+	/* From here on the rows must not be used: the thread may free them. */
 	display->reading = true;
 	if (pthread_create(&display->thread, NULL, read_interval, display)) {
 		display->reading = false;
 		unlink(display->interval.path);
-		snprintf(display->message, sizeof(display->message), "no thread can be started");
+		snprintf(display->message, sizeof(display->message), "cannot start a thread");
 	}
 }
 
-static void end_reading(struct display *display)
+static void finish_reading(struct display *display)
 {
 	eventfd_t ignored;
 
@@ -379,8 +327,8 @@ static void end_reading(struct display *display)
 	if (display->failure)
 		show_error(display, display->failure);
 	display->failure = NULL;
-	if (display->wants_new)
-		begin_anew(display);
+	if (display->reset_pending)
+		reset(display);
 }
 
 static void take_interval(struct display *display)
@@ -389,7 +337,7 @@ static void take_interval(struct display *display)
 
 	while (!display->reading && display->source->take(display->source->state, interval)) {
 		if (interval->error && interval->fatal) {
-			display->end = interval->error;
+			display->source_error = interval->error;
 			display->quit = true;
 			return;
 		}
@@ -398,7 +346,7 @@ static void take_interval(struct display *display)
 		else if (display->paused)
 			unlink(interval->path); /* intervals that arrive while paused are dropped */
 		else
-			begin_reading(display);
+			start_reading(display);
 	}
 }
 
@@ -413,11 +361,11 @@ static void loop(struct display *display, int signals, unsigned int refreshes)
 	while (!display->quit && (!refreshes || display->shown < refreshes)) {
 		paint(display);
 		polled[1].fd = display->reading ? -1 : display->source->descriptor;
-		/* A change of the terminal's size interrupts it. */
+		/* SIGWINCH (new terminal size) interrupts poll(). */
 		if (poll(polled, 4, -1) < 0 && errno != EINTR)
 			break;
 		if (polled[3].revents)
-			end_reading(display);
+			finish_reading(display);
 		if (polled[2].revents || polled[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			break;
 		while (!display->quit && (key = getch()) != ERR)
@@ -442,16 +390,16 @@ struct pesa_error *top_screen_run(struct top_model *model, struct top_view *view
 
 	if (display.done < 0)
 		return pesa_error_system(errno, "eventfd");
-	if (!top_paint_open())
+	if (!screen_paint_open())
 		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
 					 "this terminal (TERM=%s) cannot be drawn on; use --batch",
 					 getenv("TERM") ? getenv("TERM") : "");
-	terminal->colour &= top_paint_colours();
+	terminal->colour &= screen_paint_colours();
 	loop(&display, signals, refreshes);
-	top_paint_close();
+	screen_paint_close();
 	if (display.reading)
-		end_reading(&display);
+		finish_reading(&display);
 	close(display.done);
 	free(display.rows);
-	return display.end;
+	return display.source_error;
 }

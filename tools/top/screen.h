@@ -10,8 +10,10 @@
 #include "tools/top/view.h"
 #include "tools/ui/terminal.h"
 
-/* `signals`: a signalfd that ends it.  `refreshes` of 0: until the user quits.  Returns an error
- * that ended it, or NULL. */
+/*
+ * Run until the user quits, a signal arrives at the signalfd `signals`, or `refreshes` intervals
+ * were shown (0: no limit).  Returns the error that ended it, or NULL.
+ */
 struct pesa_error *top_screen_run(struct top_model *model, struct top_view *view,
 				  struct top_filter *filter, struct top_source *source,
 				  struct ui_terminal *terminal, int signals,

@@ -2,9 +2,9 @@
 /*
  * Sources of intervals for pesa top.
  *
- * A source delivers perf.data files.  One requests intervals from a daemon (GET
- * /debug/pesa/interval, over its unix socket or the network), the other records by itself.  Both
- * work in the background: a descriptor becomes readable when there is a file, or a message.
+ * A source delivers perf.data files.  One source requests intervals from a daemon (GET
+ * /debug/pesa/interval, over its unix socket or the network), the other records an event itself.
+ * Both work in the background; a descriptor becomes readable when there is a file or an error.
  */
 #ifndef TOOLS_TOP_SOURCE_H
 #define TOOLS_TOP_SOURCE_H

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOT_SHARE	0.1 /* of all: in the colour of what is hot */
+#define HOT_SHARE	0.1 /* of all cycles; larger shares are highlighted */
 #define BAR_COLUMNS	20
-#define BAR_NARROW	10 /* on terminals below */
-#define NARROW		100
-#define FIGURES_COLUMNS 20 /* share and cycles */
+#define BAR_NARROW	10  /* columns of a bar on a narrow terminal */
+#define NARROW		100 /* columns; narrower terminals are narrow */
+#define FIGURES_COLUMNS 20  /* share and cycles */
 #define BINARY_COLUMNS	16
 #define NAME_COLUMNS	32
-#define NAME_LEAST	16
+#define NAME_MIN	16
 #define TASK_COLUMNS	18 /* "PID   TID" */
-#define BUCKETS_LEAST	24
+#define BUCKETS_MIN	24
 
 static const char *const kind_names[TOP_KINDS] = {
 	[TOP_FUNCTIONS] = "functions", [TOP_THREADS] = "threads", [TOP_PROCESSES] = "processes"};
@@ -24,7 +24,7 @@ static const char *const sort_names[TOP_SORTS] = {
 	[TOP_SORT_STALLED] = "stalled", [TOP_SORT_FLUSHED] = "flushed",
 	[TOP_SORT_DRAINED] = "drained", [TOP_SORT_NAME] = "name"};
 
-/* The index of a text; -1: it is none of them. */
+/* The index of a text among the names; -1: not found. */
 static int find_name(const char *const *names, int count, const char *text)
 {
 	for (int i = 0; i < count; i++)
@@ -70,7 +70,7 @@ static const struct cycle_stack *shown_stack(const struct top_view *view,
 	return view->total ? &stacks->total : &stacks->now;
 }
 
-/* What rows are ordered by; larger ones come first. */
+/* The value by which rows are sorted, largest first. */
 static uint64_t sort_value(const struct top_view *view, const struct top_row *row)
 {
 	const struct cycle_stack *stack = shown_stack(view, &row->stacks);
@@ -150,7 +150,7 @@ static uint64_t number_of(const struct top_view *view, struct top_number number)
 	return view->total ? number.total : number.now;
 }
 
-/* All weight: of functions, and what no function was given. */
+/* The weight of all samples, attributed to a function or not. */
 static uint64_t whole_weight(const struct top_model *model, const struct top_view *view)
 {
 	return shown_stack(view, top_model_whole(model))->weight +
@@ -191,7 +191,7 @@ void top_view_whole(const struct top_model *model, const struct top_view *view,
 	char number[UI_NUMBER_SIZE];
 
 	if (top_model_plain(model)) {
-		ui_text_add(line, "the event tells only where it happened: no cycle stacks");
+		ui_text_add(line, "samples of this event have no details: no cycle stacks");
 		return;
 	}
 	cycle_stack_bar(line, terminal, stack, CYCLE_STATE_ALL, stack->weight, BAR_COLUMNS * 2);
@@ -208,18 +208,18 @@ static unsigned int bar_columns(const struct ui_terminal *terminal)
 	return terminal->width && terminal->width < NARROW ? BAR_NARROW : BAR_COLUMNS;
 }
 
-/* Of the column of names: what is left beside the others. */
+/* Columns that the names may use: what the other columns leave. */
 static size_t name_columns(const struct top_model *model, const struct top_view *view,
 			   const struct ui_terminal *terminal)
 {
-	size_t taken = FIGURES_COLUMNS + BUCKETS_LEAST;
+	size_t used = FIGURES_COLUMNS + BUCKETS_MIN;
 
-	taken += view->kind == TOP_FUNCTIONS ? BINARY_COLUMNS + 2 : TASK_COLUMNS;
+	used += view->kind == TOP_FUNCTIONS ? BINARY_COLUMNS + 2 : TASK_COLUMNS;
 	if (!top_model_plain(model))
-		taken += bar_columns(terminal) + 2;
-	if (!terminal->width || terminal->width >= taken + NAME_COLUMNS)
+		used += bar_columns(terminal) + 2;
+	if (!terminal->width || terminal->width >= used + NAME_COLUMNS)
 		return NAME_COLUMNS;
-	return terminal->width > taken + NAME_LEAST ? terminal->width - taken : NAME_LEAST;
+	return terminal->width > used + NAME_MIN ? terminal->width - used : NAME_MIN;
 }
 
 void top_view_heading(const struct top_model *model, const struct top_view *view,
@@ -261,9 +261,9 @@ static void add_visible(struct ui_text *line, const char *text, size_t columns, 
 	ui_text_free(&name);
 }
 
-static void add_who(const struct top_model *model, const struct top_view *view,
-		    const struct top_row *row, const struct ui_terminal *terminal,
-		    struct ui_text *line)
+static void add_name(const struct top_model *model, const struct top_view *view,
+		     const struct top_row *row, const struct ui_terminal *terminal,
+		     struct ui_text *line)
 {
 	size_t columns = name_columns(model, view, terminal), column;
 
@@ -301,7 +301,7 @@ void top_view_row(const struct top_model *model, const struct top_view *view,
 				bar_columns(terminal));
 		ui_text_add(line, "  ");
 	}
-	add_who(model, view, row, terminal, line);
+	add_name(model, view, row, terminal, line);
 	column = ui_columns(ui_text_get(line));
 	if (!top_model_plain(model))
 		cycle_stack_buckets(line, terminal, stack, top_model_capabilities(model),

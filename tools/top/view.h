@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "pesa/error.h"
+#include "tools/screen/list.h"
 #include "tools/top/model.h"
 #include "tools/ui/json.h"
 #include "tools/ui/terminal.h"
@@ -20,7 +21,7 @@
 
 enum top_sort {
 	TOP_SORT_CYCLES,
-	TOP_SORT_RETIRING, /* from here on one key for each state, in the order of the states */
+	TOP_SORT_RETIRING, /* the keys of states have the order of PESA_STATE_* */
 	TOP_SORT_STALLED,
 	TOP_SORT_FLUSHED,
 	TOP_SORT_DRAINED,
@@ -31,10 +32,10 @@ enum top_sort {
 struct top_view {
 	enum top_kind kind;
 	enum top_sort sort;
-	bool total;    /* show the sum since the start, not the last interval */
-	char find[64]; /* show only rows that contain this text; "": all rows */
-	size_t first;  /* index of the row at the top of the screen */
-	size_t chosen; /* index of the selected row */
+	bool total; /* show the sum since the start, not the last interval */
+	/* show only rows that contain this text; "": all rows */
+	char find[SCREEN_TEXT_MAX];
+	struct screen_list list;
 };
 
 /* Names of kinds and sort keys, and back.  Parsing returns false if no kind or key has that name. */

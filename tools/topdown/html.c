@@ -71,7 +71,26 @@ static void write_instructions(const struct topdown_view *view, FILE *out,
 	fputs("</table></div>\n", out);
 }
 
-/* A node with those below it. */
+/* Whether no node beside this one has a larger share, nor beside those that it is in. */
+static bool is_largest(const struct topdown_view *view, enum pesa_topdown_node node)
+{
+	for (; pesa_topdown_nodes[node].level; node = pesa_topdown_nodes[node].parent) {
+		double share = pesa_topdown_share(view->topdown, node, PROFILE_CONFIDENCE).value;
+
+		for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++) {
+			enum pesa_topdown_node other = (enum pesa_topdown_node)i;
+
+			if (pesa_topdown_nodes[other].parent == pesa_topdown_nodes[node].parent &&
+			    topdown_is_shown(view, other) &&
+			    pesa_topdown_share(view->topdown, other, PROFILE_CONFIDENCE).value >
+				    share)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A node with those below it; the largest ones are open. */
 static void write_node(const struct topdown_view *view, FILE *out, enum pesa_topdown_node node)
 {
 	const struct pesa_topdown_node_facts *facts = &pesa_topdown_nodes[node];
@@ -80,7 +99,7 @@ static void write_node(const struct topdown_view *view, FILE *out, enum pesa_top
 	double dispatch = view->has_counts ? view->counted.dispatch[node] : NAN;
 
 	fprintf(out, "<details class=%s%s><summary><span>%s</span><span class=n>", class_of(node),
-		facts->level == 1 && view->level > 1 ? " open" : "", facts->name);
+		is_largest(view, node) ? " open" : "", facts->name);
 	write_share(out, share);
 	fprintf(out, "</span><span class=bar aria-hidden=true><i style=\"width:%.3f%%\"></i>",
 		share.value * 100);
@@ -181,7 +200,7 @@ static void write_head(const struct topdown_view *view, struct ui_html *page)
 	unsigned int width = pesa_topdown_width(view->topdown, &recorded);
 
 	ui_html_begin(page, "Top-down", command ? command : input->options->path,
-		      topdown_html_style);
+		      (const char *const[]){topdown_html_style, NULL});
 	fputs("<h1>", out);
 	ui_html_text(out, command ? command : input->options->path);
 	fputs("</h1>\n<p class=facts>", out);

@@ -8,7 +8,7 @@
 
 #include "decoder/base/number.h"
 #include "tools/commands.h"
-#include "tools/ui/profile_groups.h"
+#include "tools/groups/groups.h"
 #include "tools/topdown/view.h"
 #include "tools/ui/pager.h"
 #include "tools/ui/text.h"
@@ -627,8 +627,9 @@ static int topdown(struct topdown_options *wanted, struct pesa_topdown *topdown)
 
 	wanted->input.listener = pesa_topdown_listener(topdown);
 	wanted->input.outputs[0] = wanted->html;
-	if (!profile_input_open(&input, &wanted->input, "topdown"))
-		return 1;
+	error = profile_input_open(&input, &wanted->input, "topdown");
+	if (error)
+		return profile_fail("topdown", error);
 	if (!profile_has_cycles(&input)) {
 		status = 1;
 	} else {

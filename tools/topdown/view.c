@@ -248,19 +248,23 @@ static struct pesa_error *row_of(struct topdown_view *view, struct row_entry **e
 	struct pesa_source source = {0};
 	struct row_entry *entry;
 	struct topdown_row *row;
+	struct pesa_error *error;
 	struct row_key key;
 
 	memset(&key, 0, sizeof(key));
 	if (view->by == TOPDOWN_BY_LINE) {
 		/* File names are interned and live as long as the symbols. */
-		source = pesa_symbols_source(symbols, instruction->dso, instruction->address);
+		error = pesa_symbols_source(symbols, instruction->dso, instruction->address,
+					    &source);
 		key.dso = (uint64_t)(uintptr_t)source.file;
 		key.place = source.line;
 	} else {
-		symbol = pesa_symbols_find(symbols, instruction->dso, instruction->address);
+		error = pesa_symbols_find(symbols, instruction->dso, instruction->address, &symbol);
 		key.dso = instruction->dso;
 		key.place = symbol ? symbol->start : UINT64_MAX;
 	}
+	if (error)
+		return error;
 	HASH_FIND(hh, *entries, &key, sizeof(key), entry);
 	if (entry) {
 		*result = &view->row[entry->row];
@@ -439,9 +443,9 @@ void topdown_locate(const struct topdown_view *view,
 	uint32_t dso = instruction->dso;
 
 	*location = (struct topdown_location){
-		.symbol = pesa_symbols_find(input->symbols, dso, instruction->address),
+		.symbol = profile_symbol(input, dso, instruction->address),
 		.dso = pesa_profile_dso(input->profile, dso)->path,
-		.source = pesa_symbols_source(input->symbols, dso, instruction->address),
+		.source = profile_source(input, dso, instruction->address),
 		.row = {.address = instruction->address},
 	};
 	location->name = location->symbol && location->symbol->name

@@ -14,41 +14,41 @@
 #include "tools/ui/archive_open.h"
 #include "tools/ui/temporary_directory.h"
 
-/* Kept until the process exits. */
-static struct place {
+/* The archives that were opened; kept until the process exits. */
+static struct open_archive {
 	char *directory, *recording;
-	struct place *next;
-} * places;
+	struct open_archive *next;
+} * archives;
 
-static void free_places(void)
+static void free_archives(void)
 {
-	while (places) {
-		struct place *place = places;
+	while (archives) {
+		struct open_archive *archive = archives;
 
-		places = place->next;
-		free(place->directory);
-		free(place->recording);
-		free(place);
+		archives = archive->next;
+		free(archive->directory);
+		free(archive->recording);
+		free(archive);
 	}
 }
 
 /* Add the archive's directory and its recording.  NULL: out of memory. */
-static struct place *add_place(const char *directory, const char *below)
+static struct open_archive *add_archive(const char *directory, const char *subdirectory)
 {
-	struct place *place = calloc(1, sizeof(*place));
+	struct open_archive *archive = calloc(1, sizeof(*archive));
 
-	if (!place || (!places && atexit(free_places))) {
-		free(place);
+	if (!archive || (!archives && atexit(free_archives))) {
+		free(archive);
 		return NULL;
 	}
-	place->next = places;
-	places = place;
-	if (asprintf(&place->directory, "%s%s", directory, below) < 0)
-		place->directory = NULL;
-	if (!place->directory ||
-	    asprintf(&place->recording, "%s/%s", place->directory, ARCHIVE_RECORDING) < 0)
-		place->recording = NULL;
-	return place->recording ? place : NULL;
+	archive->next = archives;
+	archives = archive;
+	if (asprintf(&archive->directory, "%s%s", directory, subdirectory) < 0)
+		archive->directory = NULL;
+	if (!archive->directory ||
+	    asprintf(&archive->recording, "%s/%s", archive->directory, ARCHIVE_RECORDING) < 0)
+		archive->recording = NULL;
+	return archive->recording ? archive : NULL;
 }
 
 /* Return whether a file starts like the tarballs that pesa archive writes. */
@@ -89,7 +89,8 @@ static struct pesa_error *read_limit(uint64_t *limit)
 	    number > UINT64_MAX >> shift)
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
-			"PESA_ARCHIVE_LIMIT=%s: is no number of bytes (allowed: 500M, 20G)", text);
+			"PESA_ARCHIVE_LIMIT=%s: is not a number of bytes (allowed: 500M, 20G)",
+			text);
 	*limit = number << shift;
 	return NULL;
 }
@@ -109,7 +110,7 @@ static struct pesa_error *extract(const char *path, const char *directory)
 	return error;
 }
 
-static struct pesa_error *open_tarball(const char *path, struct place **place)
+static struct pesa_error *open_tarball(const char *path, struct open_archive **archive)
 {
 	const char *directory;
 	struct pesa_error *error = temporary_directory_create("pesa-archive", &directory);
@@ -118,10 +119,10 @@ static struct pesa_error *open_tarball(const char *path, struct place **place)
 		error = extract(path, directory);
 	if (error)
 		return error;
-	*place = add_place(directory, "/" ARCHIVE_DIRECTORY);
-	if (!*place)
+	*archive = add_archive(directory, "/" ARCHIVE_DIRECTORY);
+	if (!*archive)
 		return pesa_error_no_memory();
-	if (access((*place)->recording, R_OK))
+	if (access((*archive)->recording, R_OK))
 		return pesa_error_create(PESA_ERROR_FORMAT,
 					 "%s: was not made by pesa archive: has no %s/%s", path,
 					 ARCHIVE_DIRECTORY, ARCHIVE_RECORDING);
@@ -129,48 +130,48 @@ static struct pesa_error *open_tarball(const char *path, struct place **place)
 }
 
 /* If the file cannot be opened, the caller reports it when it opens it as a recording. */
-static struct pesa_error *open_file(const char *path, struct place **place)
+static struct pesa_error *open_file(const char *path, struct open_archive **archive)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	bool tarball = descriptor >= 0 && is_tarball(descriptor);
 
 	if (descriptor >= 0)
 		close(descriptor);
-	return tarball ? open_tarball(path, place) : NULL;
+	return tarball ? open_tarball(path, archive) : NULL;
 }
 
 /* A directory that has a recording; not one made by perf record --threads. */
-static struct pesa_error *open_directory(const char *path, struct place **result)
+static struct pesa_error *open_directory(const char *path, struct open_archive **result)
 {
 	char *recording;
-	bool there;
+	bool exists;
 
 	if (asprintf(&recording, "%s/%s", path, ARCHIVE_RECORDING) < 0)
 		return pesa_error_no_memory();
-	there = !access(recording, F_OK);
+	exists = !access(recording, F_OK);
 	free(recording);
-	if (!there)
+	if (!exists)
 		return NULL;
-	*result = add_place(path, "");
+	*result = add_archive(path, "");
 	return *result ? NULL : pesa_error_no_memory();
 }
 
 struct pesa_error *archive_open(const char *path, const char **directory, const char **recording)
 {
 	struct pesa_error *error = NULL;
-	struct place *place = NULL;
+	struct open_archive *archive = NULL;
 	struct stat status;
 
 	*directory = *recording = NULL;
 	if (!strcmp(path, "-") || stat(path, &status))
 		return NULL;
 	if (S_ISDIR(status.st_mode))
-		error = open_directory(path, &place);
+		error = open_directory(path, &archive);
 	else if (S_ISREG(status.st_mode))
-		error = open_file(path, &place);
-	if (error || !place)
+		error = open_file(path, &archive);
+	if (error || !archive)
 		return error;
-	*directory = place->directory;
-	*recording = place->recording;
+	*directory = archive->directory;
+	*recording = archive->recording;
 	return NULL;
 }

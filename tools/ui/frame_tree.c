@@ -123,3 +123,8 @@ const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t num
 {
 	return frame_at(tree, number);
 }
+
+uint32_t frame_tree_count(const struct frame_tree *tree)
+{
+	return tree->frames.index.count;
+}

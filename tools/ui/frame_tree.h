@@ -66,7 +66,8 @@ void frame_tree_add(struct frame_tree *tree, uint32_t frame, unsigned int state,
 /* After all cycles were added: add up the weights of children and sort them, largest first. */
 struct pesa_error *frame_tree_finish(struct frame_tree *tree);
 
-/* Valid until the next frame is added. */
+uint32_t frame_tree_count(const struct frame_tree *tree);
+/* Valid until the next frame is added.  A parent has a smaller number than its children. */
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t frame);
 
 #endif

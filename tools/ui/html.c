@@ -11,6 +11,10 @@
 
 UI_HTML_FILE(ui_html_page_style, "tools/ui/html/page.css");
 UI_HTML_FILE(ui_html_table_script, "tools/ui/html/table.js");
+UI_HTML_FILE(ui_html_elements_script, "tools/ui/html/elements.js");
+UI_HTML_FILE(ui_html_flame_style, "tools/ui/html/flame.css");
+UI_HTML_FILE(ui_html_frames_script, "tools/ui/html/frames.js");
+UI_HTML_FILE(ui_html_flame_script, "tools/ui/html/flame.js");
 
 struct pesa_error *ui_html_create(struct ui_html *page, const char *path)
 {
@@ -66,7 +70,8 @@ void ui_html_text(FILE *out, const char *text)
 	}
 }
 
-void ui_html_begin(struct ui_html *page, const char *kind, const char *name, const char *style)
+void ui_html_begin(struct ui_html *page, const char *kind, const char *name,
+		   const char *const styles[])
 {
 	fprintf(page->out,
 		"<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><meta "
@@ -76,8 +81,10 @@ void ui_html_begin(struct ui_html *page, const char *kind, const char *name, con
 		"content=\"width=device-width,initial-scale=1\"><title>%s: ",
 		page->nonce, kind);
 	ui_html_text(page->out, name);
-	fprintf(page->out, "</title><style>\n%s%s</style></head>\n<body><main>\n",
-		ui_html_page_style, style);
+	fprintf(page->out, "</title><style>\n%s", ui_html_page_style);
+	for (; *styles; styles++)
+		fputs(*styles, page->out);
+	fputs("</style></head>\n<body><main>\n", page->out);
 }
 
 void ui_html_script(struct ui_html *page, const char *script)

@@ -10,6 +10,7 @@
  *
  * All pages share the files in tools/ui/html/: page.css (colours of the retire states, tables,
  * focus) and table.js (buttons in column heads sort the table, by the cells' data-key if present).
+ * Pages laid out by scripts have elements.js too, those with flame graphs frames.js and flame.js.
  */
 #ifndef TOOLS_UI_HTML_H
 #define TOOLS_UI_HTML_H
@@ -23,6 +24,12 @@
 	extern const char name[];                                                         \
 	__asm__(".pushsection .rodata\n.hidden " #name "\n.globl " #name "\n" #name ":\n" \
 		".incbin \"" path "\"\n.byte 0\n.popsection\n")
+
+/* Scripts and styles that several pages have. */
+extern const char ui_html_elements_script[]; /* numbers, elements, bars of cycle stacks */
+extern const char ui_html_flame_style[];
+extern const char ui_html_frames_script[]; /* data of a flame graph; after the elements */
+extern const char ui_html_flame_script[];  /* the graph; after the frames */
 
 #define UI_HTML_NONCE_SIZE 33
 
@@ -38,9 +45,11 @@ struct pesa_error *ui_html_create(struct ui_html *page, const char *path);
 struct pesa_error *ui_html_finish(struct ui_html *page);
 
 /*
- * Write everything before the content: the title is "kind: name"; `style` follows the common style.
+ * Write everything before the content: the title is "kind: name"; `styles`, which ends with NULL,
+ * follow the common style.
  */
-void ui_html_begin(struct ui_html *page, const char *kind, const char *name, const char *style);
+void ui_html_begin(struct ui_html *page, const char *kind, const char *name,
+		   const char *const styles[]);
 /* Write a script, one of the source tree. */
 void ui_html_script(struct ui_html *page, const char *script);
 /* Write everything after the content and the scripts, and the common script. */

@@ -8,11 +8,11 @@
 #include "decoder/base/terminal_text.h"
 #include "decoder/base/utf8.h"
 #include "tools/ui/json.h"
-#include "tools/ui/safe_output.h"
+#include "tools/ui/standard_output.h"
 
 /*
- * json-c escapes ASCII control characters.  Other characters that are unsafe on a terminal, and
- * those in `also`, occur in strings only.
+ * Print JSON text of json-c, and escape the characters in `also` and those that are unsafe on a
+ * terminal.  They can be in strings only.  json-c has escaped the ASCII control characters.
  */
 static void print_json(FILE *out, const char *text, const char *also)
 {
@@ -29,15 +29,25 @@ static void print_json(FILE *out, const char *text, const char *also)
 	}
 }
 
+/* The text of a value, which json-c keeps. */
+static const char *text_of(json_object *value, int flags)
+{
+	const char *text = json_object_to_json_string_ext(value, flags);
+
+	if (!text)
+		standard_output_lacks_part();
+	return text ? text : "null";
+}
+
 void ui_json_print(FILE *out, json_object *value, int flags)
 {
-	print_json(out, json_object_to_json_string_ext(value, flags), "");
+	print_json(out, text_of(value, flags), "");
 }
 
 /* Print a value and free it. */
 static void print_value(struct ui_json *json, json_object *value)
 {
-	const char *text = json_object_to_json_string_ext(
+	const char *text = text_of(
 		value, JSON_C_TO_STRING_NOSLASHESCAPE |
 			       (json->in_page ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_SPACED));
 
@@ -90,24 +100,47 @@ void ui_json_end(struct ui_json *json)
 	fputs("\n}\n", json->out);
 }
 
-FILE *ui_json_open(const char *command, const char *path)
+struct pesa_error *ui_json_open(const char *path, FILE **out)
 {
-	FILE *out = path ? fopen(path, "we") : stdout;
+	FILE *opened = path ? fopen(path, "we") : stdout;
 
-	if (!out)
-		safe_output_message("pesa %s: cannot write %s: %s", command, path, strerror(errno));
-	return out;
+	if (!opened)
+		return pesa_error_system(errno, "cannot write %s", path);
+	*out = opened;
+	return NULL;
 }
 
-bool ui_json_close(const char *command, FILE *out)
+struct pesa_error *ui_json_close(FILE *out)
 {
 	bool failed = ferror(out);
 
 	if (out == stdout ? fflush(out) : fclose(out))
 		failed = true;
-	if (failed)
-		safe_output_message("pesa %s: the output could not be written in full", command);
-	return !failed;
+	return failed ? pesa_error_create(PESA_ERROR_OTHER,
+					  "the output could not be written in full")
+		      : NULL;
+}
+
+json_object *ui_json_made(json_object *value)
+{
+	if (!value)
+		standard_output_lacks_part();
+	return value;
+}
+
+#undef json_object_object_add
+#undef json_object_array_add
+
+void ui_json_object_add(json_object *object, const char *name, json_object *value)
+{
+	if (!object || json_object_object_add(object, name, value))
+		standard_output_lacks_part();
+}
+
+void ui_json_array_add(json_object *array, json_object *value)
+{
+	if (!array || json_object_array_add(array, value))
+		standard_output_lacks_part();
 }
 
 json_object *ui_json_number(double value)
@@ -117,7 +150,7 @@ json_object *ui_json_number(double value)
 	if (!isfinite(value))
 		return NULL;
 	snprintf(text, sizeof(text), "%.15g", value);
-	return json_object_new_double_s(value, text);
+	return ui_json_made(json_object_new_double_s(value, text));
 }
 
 json_object *ui_json_count(uint64_t value)
@@ -128,11 +161,15 @@ json_object *ui_json_count(uint64_t value)
 json_object *ui_json_string(const char *text)
 {
 	json_object *result;
-	char *clean = text ? utf8_clean(text) : NULL;
+	char *clean;
 
-	if (!clean)
+	if (!text)
 		return NULL;
-	result = json_object_new_string(clean);
+	clean = utf8_clean(text);
+	if (clean)
+		result = json_object_new_string(clean);
+	else
+		result = ui_json_made(NULL);
 	free(clean);
 	return result;
 }

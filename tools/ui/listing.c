@@ -261,15 +261,18 @@ struct pesa_error *listing_function(struct listing *listing, const struct profil
 				   symbol->start + symbol->size);
 	for (size_t i = lower_bound(profile, dso, 0); i < count; i++) {
 		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
+		const struct pesa_symbol *named;
+		struct pesa_error *error;
 
 		if (one->dso != dso)
 			break;
-		if (pesa_symbols_find(input->symbols, one->dso, one->address))
+		error = pesa_symbols_find(input->symbols, one->dso, one->address, &named);
+		if (error)
+			return error;
+		if (named)
 			continue;
 		if (end && one->address - end > GAP_MAX) {
-			struct pesa_error *error =
-				listing_add(listing, input, isas, dso, start, end);
-
+			error = listing_add(listing, input, isas, dso, start, end);
 			if (error)
 				return error;
 			end = 0;
@@ -287,7 +290,7 @@ void listing_free(struct listing *listing)
 	*listing = (struct listing){0};
 }
 
-/* ---- What the profile says of an instruction ------------------------------------------------ */
+/* ---- Measured values of an instruction ------------------------------------------------------ */
 
 static void add_cost(const struct profile_input *input, const struct pesa_instruction *instruction,
 		     json_object *result)

@@ -71,7 +71,7 @@ static bool is_writable(const char *path)
 		errno = EISDIR;
 		return false;
 	}
-	/* A file that is replaced by renaming need not be writable itself. */
+	/* An output replaces a regular file by renaming, which needs a writable directory only. */
 	return !access(path, W_OK) || (S_ISREG(status.st_mode) && directory_of(path, directory) &&
 				       !access(directory, W_OK));
 }

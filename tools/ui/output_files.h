@@ -2,9 +2,9 @@
 /*
  * Checks the output files of a command before anything is written.
  *
- * An output file must not be another output or an input under a second name, because one would
- * destroy the other; two inputs may be the same.  All outputs must be creatable, so that a command
- * does not fail after it wrote the first file or renamed an earlier one.
+ * An output must not be the same file as another output or an input, because writing it would
+ * destroy that file; two inputs may be the same file.  It must be possible to create all outputs,
+ * so that a command does not fail after it wrote or renamed the first one.
  */
 #ifndef TOOLS_UI_OUTPUT_FILES_H
 #define TOOLS_UI_OUTPUT_FILES_H
@@ -22,7 +22,8 @@ struct output_file {
 
 /*
  * Returns an error if two files are the same, by name or by a link; they need not exist yet.
- * Devices may be the same, since they lose nothing; pipes may not, since the outputs would mix.
+ * Devices may be the same, because writing to them destroys nothing; pipes may not, because the
+ * outputs would mix.
  * Returns PESA_ERROR_SYSTEM if an output is not writable and cannot be created.  Nothing is created
  * or changed.
  */

@@ -14,7 +14,7 @@ static struct pesa_error *put_host(FILE *out)
 	struct utsname names;
 
 	if (uname(&names))
-		return pesa_error_system(errno, "cannot tell the name of this host");
+		return pesa_error_system(errno, "cannot read the name of this host");
 	fprintf(out, "%.*s", (int)strcspn(names.nodename, "./"), names.nodename);
 	return NULL;
 }
@@ -43,7 +43,7 @@ static struct pesa_error *put_variable(const char *pattern, const char *at, cons
 					  name);
 	else if (strchr(value, '/') || !strcmp(value, ".") || !strcmp(value, ".."))
 		error = pesa_error_create(PESA_ERROR_ARGUMENT,
-					  "%s: %s is '%s', which is no part of a file name",
+					  "%s: %s is '%s', which cannot be part of a file name",
 					  pattern, name, value);
 	else
 		fputs(value, out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of output files that tell who wrote them, so that the ranks of a job which run the same
- * command line have a file each:
+ * Patterns for the names of output files.  The ranks of a parallel job run the same command line;
+ * with a pattern each of them writes its own file:
  *
- *   %p		process number of this pesa
+ *   %p		process id of this pesa
  *   %h		name of the host, up to the first dot
  *   %q{NAME}	the environment variable NAME, e.g. a rank
  *   %%		a percent sign

@@ -8,17 +8,17 @@
 #include "tools/ui/pager.h"
 
 /*
- * Return whether the program that a command starts with exists.  With a missing pager the output
+ * Return whether the program of a shell command exists.  If the pager were missing, the output
  * would be lost.
  */
-static bool is_there(const char *command)
+static bool program_exists(const char *command)
 {
 	size_t length = strcspn(command, " \t");
 	char path[PATH_MAX], *name;
 	bool found;
 
 	if (memchr(command, '/', length) || strpbrk(command, "=$'\"();&|"))
-		return true; /* the shell reports it */
+		return true; /* if it is missing, the shell reports that */
 	name = strndup(command, length);
 	found = name && pesa_path_program(name, path);
 	free(name);
@@ -36,7 +36,7 @@ void ui_pager_start(struct ui_terminal *terminal, bool wanted)
 		command = getenv("PAGER");
 	if (!command)
 		command = "less";
-	if (!*command || !strcmp(command, "cat") || !is_there(command))
+	if (!*command || !strcmp(command, "cat") || !program_exists(command))
 		return;
 	setenv("LESS", "FRX", 0);
 	fflush(stdout);
@@ -50,12 +50,14 @@ void ui_pager_start(struct ui_terminal *terminal, bool wanted)
 		terminal->out = pipe;
 }
 
-bool ui_pager_finish(struct ui_terminal *terminal)
+struct pesa_error *ui_pager_finish(struct ui_terminal *terminal)
 {
 	if (terminal->out != stdout) {
 		fclose(terminal->out);
 		terminal->out = stdout;
-		return true;
+		return NULL;
 	}
-	return !fflush(stdout) && !ferror(stdout);
+	if (!fflush(stdout) && !ferror(stdout))
+		return NULL;
+	return pesa_error_create(PESA_ERROR_OTHER, "the output could not be written in full");
 }

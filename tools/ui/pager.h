@@ -11,14 +11,15 @@
 
 #include <stdbool.h>
 
+#include "pesa/error.h"
 #include "tools/ui/terminal.h"
 
 /* Start a pager if wanted and possible: terminal->out is then connected to it. */
 void ui_pager_start(struct ui_terminal *terminal, bool wanted);
 /*
- * Wait until the user quits the pager.  Returns false if writing the output failed; quitting early
- * is not a failure.
+ * Wait until the user quits the pager.  Returns an error if the output could not be written; quitting
+ * early is none.
  */
-bool ui_pager_finish(struct ui_terminal *terminal);
+struct pesa_error *ui_pager_finish(struct ui_terminal *terminal);
 
 #endif

@@ -7,6 +7,7 @@
 #include "pesa/space.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/progress.h"
+#include "tools/ui/standard_output.h"
 #include "tools/ui/text.h"
 
 /* Minimum share of all cycles at which a binary without symbols is mentioned. */
@@ -41,6 +42,7 @@ static struct pesa_error *load(struct profile_input *input)
 	load_options.tid = wanted->tid;
 	load_options.symbol_root = wanted->symbol_root;
 	load_options.listener = wanted->listener;
+	load_options.filter = wanted->filter;
 	load_options.progress = ui_progress_update;
 	load_options.progress_context = &progress;
 	ui_progress_start(&progress, "reading the profile");
@@ -54,8 +56,9 @@ static struct pesa_error *load(struct profile_input *input)
 	return error;
 }
 
-bool profile_input_open(struct profile_input *input, const struct profile_input_options *wanted,
-			const char *command)
+struct pesa_error *profile_input_open(struct profile_input *input,
+				      const struct profile_input_options *wanted,
+				      const char *command)
 {
 	const struct pesa_profile_totals *totals;
 	const struct pesa_perfdata_losses *losses;
@@ -64,9 +67,8 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 	*input = (struct profile_input){.options = wanted, .command = command};
 	error = load(input);
 	if (error) {
-		profile_fail(command, error);
 		profile_input_close(input);
-		return false;
+		return error;
 	}
 	totals = pesa_profile_totals(input->profile);
 	losses = pesa_profile_losses(input->profile);
@@ -83,10 +85,10 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 				 losses->damaged_records, losses->damaged_bytes);
 		input->damaged = true;
 	}
-	return true;
+	return NULL;
 }
 
-void profile_tell_refused_maps(const char *command, const struct pesa_symbols *symbols)
+void profile_report_refused_maps(const char *command, const struct pesa_symbols *symbols)
 {
 	const char *first;
 	size_t count = symbols ? pesa_symbols_refused(symbols, &first) : 0;
@@ -96,7 +98,7 @@ void profile_tell_refused_maps(const char *command, const struct pesa_symbols *s
 				 count == 1 ? "" : "s", first);
 }
 
-void profile_tell_dumps(const char *command, const struct pesa_spaces *spaces)
+void profile_report_dumps(const char *command, const struct pesa_spaces *spaces)
 {
 	const char *first = NULL;
 	size_t count = 0;
@@ -115,9 +117,9 @@ void profile_tell_dumps(const char *command, const struct pesa_spaces *spaces)
 void profile_input_close(struct profile_input *input)
 {
 	cycle_stack_free(&input->stack);
-	profile_tell_refused_maps(input->command, input->symbols);
+	profile_report_refused_maps(input->command, input->symbols);
 	if (input->profile)
-		profile_tell_dumps(input->command, pesa_profile_spaces(input->profile));
+		profile_report_dumps(input->command, pesa_profile_spaces(input->profile));
 	pesa_symbols_free(input->symbols);
 	pesa_profile_free(input->profile);
 	input->symbols = NULL;
@@ -134,12 +136,12 @@ bool profile_has_cycles(const struct profile_input *input)
 		profile_complain(input->command, "%s: no samples, %" PRIu64 " were lost",
 				 input->options->path, totals->lost);
 	else
-		profile_complain(input->command,
-				 "%s: no samples%s: did the program run for less than a period?",
-				 input->options->path,
-				 input->options->pid >= 0 || input->options->tid >= 0
-					 ? " of that process or thread"
-					 : "");
+		profile_complain(input->command, "%s: no samples%s", input->options->path,
+				 input->options->filter ? " of those that are wanted"
+				 : input->options->pid >= 0 || input->options->tid >= 0
+					 ? " of that process or thread: did the program run for "
+					   "less than a period?"
+					 : ": did the program run for less than a period?");
 	return false;
 }
 
@@ -148,6 +150,17 @@ const char *profile_base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *profile_symbol_name(const struct pesa_symbol *symbol)
+{
+	return symbol ? symbol->name : "[unknown]";
+}
+
+const char *profile_binary_name(const struct profile_input *input, uint32_t dso)
+{
+	return dso == UINT32_MAX ? "[unmapped]"
+				 : profile_base_name(pesa_profile_dso(input->profile, dso)->path);
 }
 
 double profile_share(const struct profile_input *input, uint64_t weight)
@@ -171,6 +184,11 @@ const char *profile_amount_title(const struct profile_input *input)
 const char *profile_amount_unit(const struct profile_input *input)
 {
 	return input->time ? "of time" : input->plain ? "counted" : "cycles";
+}
+
+const char *profile_whole(const struct profile_input *input)
+{
+	return input->time ? "time" : input->plain ? "that was counted" : "cycles";
 }
 
 json_object *profile_json_interval(struct pesa_estimate estimate)
@@ -227,7 +245,7 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	const struct pesa_perfdata_losses *losses = pesa_profile_losses(input->profile);
 	char number[UI_NUMBER_SIZE];
 
-	/* The unit of a plain event is known by its name only. */
+	/* The unit of a plain event follows from the event's name, which is printed above. */
 	ui_text_add(line, "  %s %s", profile_amount(input, number, cycles_of(totals->weight)),
 		    profile_amount_unit(input));
 	if (totals->samples || totals->lost || !totals->exact)
@@ -276,11 +294,11 @@ void profile_json_header(const struct profile_input *input, struct ui_json *json
 {
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
 
-	profile_json_header_beside(input, json, capabilities ? capabilities->model : "");
+	profile_json_header_for(input, json, capabilities ? capabilities->model : "");
 }
 
-void profile_json_header_beside(const struct profile_input *input, struct ui_json *json,
-				const char *processor)
+void profile_json_header_for(const struct profile_input *input, struct ui_json *json,
+			     const char *processor)
 {
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
@@ -320,11 +338,41 @@ void profile_json_header_beside(const struct profile_input *input, struct ui_jso
 	ui_json_member(json, "stack", cycle_stack_json(&input->stack, capabilities));
 }
 
+/* ---- Places in what is written --------------------------------------------------------------- */
+
+/* A part of the output is left out because of an error: a lack of memory. */
+static void leave_out(struct pesa_error *error)
+{
+	pesa_error_free(error);
+	standard_output_lacks_part();
+}
+
+const struct pesa_symbol *profile_symbol(const struct profile_input *input, uint32_t dso,
+					 uint64_t address)
+{
+	const struct pesa_symbol *symbol = NULL;
+	struct pesa_error *error = pesa_symbols_find(input->symbols, dso, address, &symbol);
+
+	if (error)
+		leave_out(error);
+	return symbol;
+}
+
+struct pesa_source profile_source(const struct profile_input *input, uint32_t dso, uint64_t address)
+{
+	struct pesa_source source = {0};
+	struct pesa_error *error = pesa_symbols_source(input->symbols, dso, address, &source);
+
+	if (error)
+		leave_out(error);
+	return source;
+}
+
 /* ---- Problems ------------------------------------------------------------------------------ */
 
 /*
- * Without its text only the first instruction of a cycle is known; that is no loss for plain
- * samples.
+ * Without the code of the dso, only the oldest instruction of a sampled cycle is known.  A plain
+ * sample has only one instruction, so nothing is missing from it.
  */
 static void emit_problem(const struct profile_input *input, const struct pesa_dso *dso,
 			 void (*emit)(void *context, const char *problem), void *context)
@@ -337,8 +385,10 @@ static void emit_problem(const struct profile_input *input, const struct pesa_ds
 		return;
 	}
 	if (asprintf(&text, "%s: only the oldest instruction of a cycle is attributed",
-		     dso->problem) < 0)
+		     dso->problem) < 0) {
+		standard_output_lacks_part();
 		return;
+	}
 	emit(context, text);
 	free(text);
 }
@@ -355,6 +405,7 @@ static void each_problem(const struct profile_input *input, double share,
 
 	for (unsigned int dso = 0; dso < pesa_profile_dso_count(input->profile); dso++) {
 		const struct pesa_dso *what = pesa_profile_dso(input->profile, dso);
+		struct pesa_error *error;
 		const char *problem;
 		uint64_t weight = 0;
 		size_t first = i;
@@ -365,11 +416,15 @@ static void each_problem(const struct profile_input *input, double share,
 			emit_problem(input, what, emit, context);
 		if (i == first || profile_share(input, weight) < share)
 			continue;
-		/* All versions of overwritten code have their names from one file. */
+		/* All versions of overwritten code are named by one file: report it once. */
 		if (what->kind == PESA_DSO_JIT && what->pid == named_pid)
 			continue;
 		named_pid = what->kind == PESA_DSO_JIT ? what->pid : 0;
-		problem = pesa_symbols_problem(input->symbols, dso);
+		error = pesa_symbols_problem(input->symbols, dso, &problem);
+		if (error) {
+			leave_out(error);
+			continue;
+		}
 		if (problem && what->problem && !strcmp(problem, what->problem))
 			continue;
 		if (problem)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/completion/options.h"
+#include "tools/perf/perf.h"
 #include "tools/ui/archive_open.h"
 #include "tools/ui/output_files.h"
 #include "tools/ui/profile_options.h"
@@ -21,7 +23,7 @@ static const struct argp_option options[] = {
 	{"symfs", PROFILE_KEY_SYMFS, "DIRECTORY", 0, "Look for binaries below DIRECTORY", 1},
 	{"json", PROFILE_KEY_JSON, NULL, 0, "Print JSON (schemas: pesa's Documentation/json.md)",
 	 2},
-	{"color", PROFILE_KEY_COLOR, "WHEN", 0,
+	{"color", PROFILE_KEY_COLOR, "auto|always|never", 0,
 	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 2},
 	{"no-pager", PROFILE_KEY_NO_PAGER, NULL, 0, "Do not show long output in a pager", 2},
 	{0},
@@ -154,22 +156,111 @@ static error_t parse_summary(int key, char *argument, struct argp_state *state)
 const struct argp profile_summary_argp = {.options = summary_options, .parser = parse_summary};
 const struct argp_child profile_summary_children[] = {{&profile_summary_argp, 0, NULL, 0}, {0}};
 
+/* ---- Options of perf -------------------------------------------------------------------------- */
+
+#define PERF_OPTIONS_MAX 256
+#define PERF_NAME_MAX	 32
+#define KEY_PERF	 0x4000 /* + twice the index in the table; + 1: its negation */
+
+/* The options of perf that a subcommand lacks, for the parser. */
+struct perf_parser {
+	const struct perf_option *table;
+	struct argp_option option[PERF_OPTIONS_MAX + 1];
+	char negation[PERF_OPTIONS_MAX][PERF_NAME_MAX];
+};
+
+static void add_perf_option(struct perf_parser *parser, unsigned int *count, unsigned int index)
+{
+	const struct perf_option *row = &parser->table[index];
+	const int key = KEY_PERF + 2 * (int)index;
+	char *negation = parser->negation[*count];
+
+	parser->option[(*count)++] = (struct argp_option){
+		.name = row->name,
+		.key = row->letter ? row->letter : key,
+		.arg = row->argument == PERF_FLAG ? NULL : "ARGUMENT",
+		.flags = OPTION_HIDDEN | (row->argument == PERF_OPTIONAL ? OPTION_ARG_OPTIONAL : 0),
+	};
+	if (row->argument != PERF_FLAG || !strncmp(row->name, "no-", 3))
+		return;
+	snprintf(negation, PERF_NAME_MAX, "no-%s", row->name);
+	parser->option[(*count)++] =
+		(struct argp_option){.name = negation, .key = key + 1, .flags = OPTION_HIDDEN};
+}
+
+static void make_perf_options(struct perf_parser *parser, const char *command)
+{
+	unsigned int count = 0;
+
+	*parser = (struct perf_parser){.table = perf_options(command)};
+	for (unsigned int i = 0; parser->table[i].name && count + 2 <= PERF_OPTIONS_MAX; i++)
+		add_perf_option(parser, &count, i);
+}
+
+/* A letter means one option of a table. */
+static const struct perf_option *perf_option_of(const struct perf_parser *parser, int key)
+{
+	const struct perf_option *table = parser->table;
+
+	for (unsigned int i = 0; table[i].name; i++)
+		if (table[i].letter ? key == table[i].letter : key == KEY_PERF + 2 * (int)i)
+			return &table[i];
+	return NULL;
+}
+
+/* "--fields (-F)" */
+static void refuse(const struct perf_option *row, const struct argp_state *state)
+{
+	if (row->letter)
+		profile_usage_error(state, "perf's --%s (-%c): %s", row->name, row->letter,
+				    row->answer);
+	profile_usage_error(state, "perf's --%s: %s", row->name, row->answer);
+}
+
+static error_t parse_perf(int key, char *argument __attribute__((unused)), struct argp_state *state)
+{
+	const struct perf_option *row = perf_option_of(state->input, key);
+	bool negation = key >= KEY_PERF && key < KEY_PERF + 2 * PERF_OPTIONS_MAX;
+
+	if (row && row->answer)
+		refuse(row, state);
+	return row || negation ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+/* ---- The parser ---------------------------------------------------------------------------------- */
+
+enum { KEY_LIST_OPTIONS = 0x3fff };
+
 static const struct argp_option root_options[] = {
 	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1}, /* argp has -? and --help */
+	/* for completion by shells, as perf has it */
+	{"list-opts", KEY_LIST_OPTIONS, NULL, OPTION_HIDDEN, NULL, -1},
 	{0},
+};
+
+struct root_input {
+	const struct argp *argp; /* of the subcommand */
+	void *input;		 /* its input */
+	struct perf_parser perf;
 };
 
 static error_t parse_root(int key, char *argument __attribute__((unused)), struct argp_state *state)
 {
+	struct root_input *root = state->input;
+
 	switch (key) {
 	case ARGP_KEY_INIT:
 		/* getopt has printed the error; argp's "Try ..." would be a second line. */
 		state->err_stream = NULL;
-		state->child_inputs[0] = state->input;
+		state->child_inputs[0] = root->input;
+		state->child_inputs[1] = &root->perf;
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
+	case KEY_LIST_OPTIONS:
+		completion_list_options(root->argp, stdout);
+		exit(0);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -178,16 +269,19 @@ static error_t parse_root(int key, char *argument __attribute__((unused)), struc
 static int parse_all(const struct argp *argp, const char *name, int argc, char **argv,
 		     unsigned int flags, void *input)
 {
-	const struct argp_child children[] = {{argp, 0, NULL, 0}, {0}};
+	struct root_input top = {.argp = argp, .input = input};
+	const struct argp perf = {.options = top.perf.option, .parser = parse_perf};
+	const struct argp_child children[] = {{argp, 0, NULL, 0}, {&perf, 0, NULL, 0}, {0}};
 	const struct argp root = {
 		.options = root_options, .parser = parse_root, .children = children};
-	char program[64], *given = argv[0];
+	char program[64], *saved = argv[0];
 	int failed;
 
+	make_perf_options(&top.perf, name);
 	snprintf(program, sizeof(program), "pesa %s", name);
-	argv[0] = program; /* of getopt's messages */
-	failed = argp_parse(&root, argc, argv, flags, NULL, input);
-	argv[0] = given;
+	argv[0] = program; /* getopt's messages start with it */
+	failed = argp_parse(&root, argc, argv, flags, NULL, &top);
+	argv[0] = saved;
 	return failed ? 2 : 0;
 }
 
@@ -257,13 +351,13 @@ int profile_fail(const char *command, struct pesa_error *error)
 
 int profile_finish(const char *command, struct ui_terminal *terminal, struct pesa_error *error)
 {
-	bool written = ui_pager_finish(terminal);
+	struct pesa_error *unwritten = ui_pager_finish(terminal);
 
 	if (error)
-		return profile_fail(command, error);
-	if (!written)
-		profile_complain(command, "the output could not be written in full");
-	return !written;
+		pesa_error_free(unwritten);
+	else
+		error = unwritten;
+	return error ? profile_fail(command, error) : 0;
 }
 
 struct pesa_error *profile_check_path(const struct profile_input_options *wanted)

@@ -6,7 +6,7 @@
  * A subcommand describes its options as a struct argp and calls profile_parse() or
  * profile_parse_program().  Shared options are argp children: those of a recording that is read
  * (profile_input_children) and those of a summary (profile_summary_children).  Every usage error is
- * one line, "pesa COMMAND: ...", and exit status 2; a parser reports its own with
+ * one line, "pesa COMMAND: ...", and exit status 2.  A parser reports its errors with
  * profile_usage_error(), because argp_error() prints a second line.
  */
 #ifndef TOOLS_UI_PROFILE_OPTIONS_H
@@ -31,10 +31,11 @@ struct profile_input_options {
 	bool json, no_pager;
 	enum ui_when colour;
 	/*
-	 * Set after parsing: a listener while loading, or NULL; and the output files of the
-	 * subcommand, which must not be the recording.
+	 * Set by the subcommand after parsing: a listener for the samples that are loaded, or NULL;
+	 * and its output files, none of which may be the recording.
 	 */
 	const struct pesa_profile_listener *listener;
+	const struct pesa_profile_filter *filter; /* NULL: all samples */
 	const char *outputs[2];
 };
 
@@ -51,7 +52,7 @@ enum {
 };
 
 /*
- * The argp children of a command that reads a profile: one.  Its input is a struct
+ * The argp children of a command that reads a profile.  There is one; its input is a struct
  * profile_input_options, which it sets to the defaults first.  It rejects arguments that the parent
  * does not accept.
  */
@@ -65,16 +66,18 @@ struct profile_summary_options {
 
 /* The argp child of such a command; its input is a struct profile_summary_options. */
 extern const struct argp profile_summary_argp;
-extern const struct argp_child profile_summary_children[]; /* where it is the only one */
+/* For commands without another argp child. */
+extern const struct argp_child profile_summary_children[];
 
 /*
- * Parse, with -h and --help; `name` is the subcommand.  Returns 0, or 2 after a usage error.  A
- * parser that finds one may exit.
+ * Parse the command line, with -h and --help; `name` is the subcommand.  Returns 0, or 2 after a
+ * usage error.  A parser may also exit on a usage error.
  */
 int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input);
 /*
- * The same for a command that runs a program: options end at the first word that is none.  The
- * parser gets it as ARGP_KEY_ARG and takes it and what follows by profile_take_program().
+ * The same for a command that runs a program: options end at the first word that is not an option.
+ * The parser gets this word as ARGP_KEY_ARG and calls profile_take_program(), which returns it and
+ * all words after it.
  */
 int profile_parse_program(const struct argp *argp, const char *name, int argc, char **argv,
 			  void *input);
@@ -83,10 +86,10 @@ char **profile_take_program(struct argp_state *state);
 /* Print one line and exit with status 2. */
 void profile_usage_error(const struct argp_state *state, const char *format, ...)
 	__attribute__((noreturn, format(printf, 2, 3)));
-/* Same: what is allowed instead. */
+/* The same for an invalid argument `text` of an option; `allowed` describes the valid ones. */
 void profile_bad_value(const struct argp_state *state, const char *option, const char *text,
 		       const char *allowed) __attribute__((noreturn));
-/* Print and free an error, and exit: for what a parser cannot do. */
+/* Print and free an error that is not the user's, and exit with `status`. */
 void profile_parse_failed(const struct argp_state *state, int status, struct pesa_error *error)
 	__attribute__((noreturn));
 

@@ -24,23 +24,39 @@ void ui_progress_start(struct ui_progress *progress, const char *what)
 		progress->started = now();
 }
 
+bool ui_progress_is_due(const struct ui_progress *progress)
+{
+	uint64_t time = progress->wanted ? now() : 0;
+
+	return progress->wanted && time - progress->started >= SHOW_AFTER &&
+	       time - progress->drawn >= INTERVAL;
+}
+
+double ui_progress_seconds(const struct ui_progress *progress)
+{
+	return progress->wanted ? (double)(now() - progress->started) * 1e-9 : 0;
+}
+
 void ui_progress_update(void *context, double share)
 {
 	struct ui_progress *progress = context;
-	uint64_t time;
 	int filled;
 
-	if (!progress->wanted)
-		return;
-	time = now();
-	if (time - progress->started < SHOW_AFTER || time - progress->drawn < INTERVAL)
+	if (!ui_progress_is_due(progress))
 		return;
 	share = share < 0 ? 0 : share > 1 ? 1 : share;
 	filled = (int)(share * BAR_COLUMNS);
 	/* Write directly: safe_output.h would remove the cursor movement. */
 	dprintf(STDERR_FILENO, "\r%s [%.*s%*s] %3.0f %%", progress->what, filled,
 		"########################################", BAR_COLUMNS - filled, "", share * 100);
-	progress->drawn = time;
+	progress->drawn = now();
+	progress->shown = true;
+}
+
+void ui_progress_draw(struct ui_progress *progress, const char *line)
+{
+	dprintf(STDERR_FILENO, "\r%s\033[K\r", line);
+	progress->drawn = now();
 	progress->shown = true;
 }
 

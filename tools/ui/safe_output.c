@@ -13,10 +13,10 @@
 #define CHUNK	 4096
 
 /* Holds the start of a character or sequence until the rest is written. */
-struct net {
+struct filter {
 	int descriptor;
-	FILE *below; /* NULL: the descriptor outlives the stream */
-	int (*close)(FILE *below);
+	FILE *target; /* NULL: the descriptor outlives the stream */
+	int (*close)(FILE *target);
 	char held[HELD_MAX];
 	size_t held_length;
 	char chunk[CHUNK];
@@ -24,8 +24,8 @@ struct net {
 	bool failed;
 };
 
-/* Streams of the process, as stdout and stderr are. */
-static struct net nets[] = {{.descriptor = STDOUT_FILENO}, {.descriptor = STDERR_FILENO}};
+/* The filters of stdout and stderr. */
+static struct filter filters[] = {{.descriptor = STDOUT_FILENO}, {.descriptor = STDERR_FILENO}};
 static FILE *binary;
 static bool colours;
 
@@ -38,166 +38,167 @@ static const char *const sequences[] = {
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void flush_chunk(struct net *net)
+static void flush_chunk(struct filter *filter)
 {
 	size_t done = 0;
 
-	while (!net->failed && done < net->chunk_length) {
-		ssize_t written =
-			write(net->descriptor, net->chunk + done, net->chunk_length - done);
+	while (!filter->failed && done < filter->chunk_length) {
+		ssize_t written = write(filter->descriptor, filter->chunk + done,
+					filter->chunk_length - done);
 
 		if (written > 0)
 			done += (size_t)written;
 		else if (written == 0 || errno != EINTR)
-			net->failed = true;
+			filter->failed = true;
 	}
-	net->chunk_length = 0;
+	filter->chunk_length = 0;
 }
 
-static void pass(struct net *net, const char *text, size_t length)
+static void append(struct filter *filter, const char *text, size_t length)
 {
 	while (length) {
-		size_t part = CHUNK - net->chunk_length;
+		size_t part = CHUNK - filter->chunk_length;
 
 		part = part < length ? part : length;
-		memcpy(net->chunk + net->chunk_length, text, part);
-		net->chunk_length += part;
+		memcpy(filter->chunk + filter->chunk_length, text, part);
+		filter->chunk_length += part;
 		text += part;
 		length -= part;
-		if (net->chunk_length == CHUNK)
-			flush_chunk(net);
+		if (filter->chunk_length == CHUNK)
+			flush_chunk(filter);
 	}
 }
 
-/* ---- What passes --------------------------------------------------------------------------- */
+/* ---- Filtering ----------------------------------------------------------------------------- */
 
 /* Length of an allowed sequence; 0: not one, -1: incomplete. */
-static int sequence_length(const struct net *net)
+static int sequence_length(const struct filter *filter)
 {
 	int length = 0;
 
 	for (size_t i = 0; colours && i < sizeof(sequences) / sizeof(*sequences); i++) {
 		size_t whole = strlen(sequences[i]);
 
-		if (net->held_length >= whole && !memcmp(net->held, sequences[i], whole))
+		if (filter->held_length >= whole && !memcmp(filter->held, sequences[i], whole))
 			return (int)whole;
-		if (net->held_length < whole && !memcmp(net->held, sequences[i], net->held_length))
+		if (filter->held_length < whole &&
+		    !memcmp(filter->held, sequences[i], filter->held_length))
 			length = -1;
 	}
 	return length;
 }
 
-/* A line of CSV ends with both. */
-static int line_end_length(const struct net *net)
+/* Length of the line end "\r\n" of CSV; 0: not one, -1: incomplete. */
+static int line_end_length(const struct filter *filter)
 {
-	if (net->held_length < 2)
+	if (filter->held_length < 2)
 		return -1;
-	return net->held[1] == '\n' ? 2 : 0;
+	return filter->held[1] == '\n' ? 2 : 0;
 }
 
 /* Return whether the bytes are the start of an incomplete character. */
-static bool is_beginning(const struct net *net)
+static bool is_incomplete_character(const struct filter *filter)
 {
-	unsigned char first = (unsigned char)net->held[0];
+	unsigned char first = (unsigned char)filter->held[0];
 	size_t whole = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
 
-	if (first < 0xc2 || first > 0xf4 || net->held_length >= whole)
+	if (first < 0xc2 || first > 0xf4 || filter->held_length >= whole)
 		return false;
-	for (size_t i = 1; i < net->held_length; i++)
-		if (((unsigned char)net->held[i] & 0xc0) != 0x80)
+	for (size_t i = 1; i < filter->held_length; i++)
+		if (((unsigned char)filter->held[i] & 0xc0) != 0x80)
 			return false;
 	return true;
 }
 
-static void drop(struct net *net, size_t length)
+static void drop(struct filter *filter, size_t length)
 {
-	net->held_length -= length;
-	memmove(net->held, net->held + length, net->held_length);
+	filter->held_length -= length;
+	memmove(filter->held, filter->held + length, filter->held_length);
 }
 
-/* Write the held bytes as far as they are complete; `last`: nothing follows. */
-static void settle(struct net *net, bool last)
+/* Write the held bytes that form complete characters or sequences; `last`: no more will follow. */
+static void write_complete(struct filter *filter, bool last)
 {
-	while (net->held_length) {
+	while (filter->held_length) {
 		char escaped[TERMINAL_TEXT_ESCAPE], text[HELD_MAX + 1] = "";
-		int passes = 0;
+		int allowed = 0;
 		size_t length;
 
-		if (*net->held == '\n' || *net->held == '\t')
-			passes = 1;
-		else if (*net->held == '\033')
-			passes = sequence_length(net);
-		else if (*net->held == '\r')
-			passes = line_end_length(net);
-		if (!last && (passes < 0 || is_beginning(net)))
+		if (*filter->held == '\n' || *filter->held == '\t')
+			allowed = 1;
+		else if (*filter->held == '\033')
+			allowed = sequence_length(filter);
+		else if (*filter->held == '\r')
+			allowed = line_end_length(filter);
+		if (!last && (allowed < 0 || is_incomplete_character(filter)))
 			return;
-		if (passes > 0) {
-			pass(net, net->held, (size_t)passes);
-			drop(net, (size_t)passes);
+		if (allowed > 0) {
+			append(filter, filter->held, (size_t)allowed);
+			drop(filter, (size_t)allowed);
 			continue;
 		}
-		memcpy(text, net->held, net->held_length);
+		memcpy(text, filter->held, filter->held_length);
 		length = terminal_text_next((const unsigned char *)text, escaped);
 		if (*escaped)
-			pass(net, escaped, strlen(escaped));
+			append(filter, escaped, strlen(escaped));
 		else
-			pass(net, text, length);
-		drop(net, length);
+			append(filter, text, length);
+		drop(filter, length);
 	}
 }
 
-static ssize_t net_write(void *cookie, const char *text, size_t size)
+static ssize_t filter_write(void *cookie, const char *text, size_t size)
 {
-	struct net *net = cookie;
+	struct filter *filter = cookie;
 	size_t done = 0;
 
-	net->failed = false;
+	filter->failed = false;
 	while (done < size) {
 		size_t plain = done;
 
-		while (!net->held_length && plain < size && text[plain] >= ' ' &&
+		while (!filter->held_length && plain < size && text[plain] >= ' ' &&
 		       text[plain] < 0x7f)
 			plain++;
-		pass(net, text + done, plain - done);
+		append(filter, text + done, plain - done);
 		done = plain;
 		if (done < size) {
-			net->held[net->held_length++] = text[done++];
-			settle(net, false);
+			filter->held[filter->held_length++] = text[done++];
+			write_complete(filter, false);
 		}
 	}
-	flush_chunk(net);
-	return net->failed ? 0 : (ssize_t)size;
+	flush_chunk(filter);
+	return filter->failed ? 0 : (ssize_t)size;
 }
 
-static int net_close(void *cookie)
+static int filter_close(void *cookie)
 {
-	struct net *net = cookie;
+	struct filter *filter = cookie;
 	int status = 0;
 
-	settle(net, true);
-	flush_chunk(net);
-	if (net->failed)
+	write_complete(filter, true);
+	flush_chunk(filter);
+	if (filter->failed)
 		status = EOF;
-	if (net->below) {
-		if (net->close(net->below))
+	if (filter->target) {
+		if (filter->close(filter->target))
 			status = EOF;
-		free(net);
+		free(filter);
 	}
 	return status;
 }
 
 /* ---- Streams ------------------------------------------------------------------------------- */
 
-static FILE *open_net(struct net *net)
+static FILE *open_filter(struct filter *filter)
 {
-	return fopencookie(net, "w",
-			   (cookie_io_functions_t){.write = net_write, .close = net_close});
+	return fopencookie(filter, "w",
+			   (cookie_io_functions_t){.write = filter_write, .close = filter_close});
 }
 
 /* If out of memory, output is not filtered; pesa fails soon anyway. */
 void safe_output_start(void)
 {
-	FILE *out = open_net(&nets[0]), *messages = open_net(&nets[1]);
+	FILE *out = open_filter(&filters[0]), *messages = open_filter(&filters[1]);
 
 	binary = stdout;
 	if (out) {
@@ -221,19 +222,20 @@ FILE *safe_output_binary(void)
 	return binary ? binary : stdout;
 }
 
-FILE *safe_output_to(FILE *below, int (*close)(FILE *))
+FILE *safe_output_to(FILE *target, int (*close)(FILE *))
 {
-	struct net *net = calloc(1, sizeof(*net));
+	struct filter *filter = calloc(1, sizeof(*filter));
 	FILE *stream;
 
-	if (net) {
-		*net = (struct net){.descriptor = fileno(below), .below = below, .close = close};
-		stream = open_net(net);
+	if (filter) {
+		*filter = (struct filter){
+			.descriptor = fileno(target), .target = target, .close = close};
+		stream = open_filter(filter);
 		if (stream)
 			return stream;
-		free(net);
+		free(filter);
 	}
-	close(below);
+	close(target);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -261,9 +263,9 @@ void safe_output_message(const char *format, ...)
 
 void safe_output_finish(void)
 {
-	for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++) {
+	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++) {
 		fflush(i ? stderr : stdout);
-		settle(&nets[i], true);
-		flush_chunk(&nets[i]);
+		write_complete(&filters[i], true);
+		flush_chunk(&filters[i]);
 	}
 }

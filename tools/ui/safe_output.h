@@ -5,8 +5,8 @@
  *
  * Names are made safe where they are put into a line, because only there it is known that a line
  * break is part of a name.  This filter is the second line of defence.  It passes colours only if
- * ui_terminal_open() enabled them, and only the exact sequences that pesa uses: a name that reached
- * this point could at most change a colour.
+ * ui_terminal_open() enabled them, and only the exact sequences that pesa uses: a name that was
+ * not made safe before could at most change a colour.
  *
  * Binary output (an archive, a binary profile, the screen of pesa top) goes to
  * safe_output_binary().
@@ -27,14 +27,14 @@ FILE *safe_output_binary(void);
  * Filter a stream to which nothing has been written; `close` (fclose, pclose) closes it with the
  * new one. NULL: out of memory, and the stream is closed.
  */
-FILE *safe_output_to(FILE *below, int (*close)(FILE *));
+FILE *safe_output_to(FILE *target, int (*close)(FILE *));
 /* Create a filtered text file.  NULL: see errno. */
 FILE *safe_output_file(const char *path);
 /*
  * Print one line on standard error; line breaks in it are removed.  The format has no line break.
  */
 void safe_output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Write bytes that were held as the start of a character. */
+/* Write what is still held as the start of a character or sequence.  Call it before the exit. */
 void safe_output_finish(void);
 
 #endif

@@ -36,6 +36,13 @@ struct source_texts *source_texts_create(const char *root)
 	return texts;
 }
 
+static void free_source(struct source *source)
+{
+	free(source->text);
+	free(source->line);
+	free(source);
+}
+
 void source_texts_free(struct source_texts *texts)
 {
 	struct source *source, *next;
@@ -45,9 +52,7 @@ void source_texts_free(struct source_texts *texts)
 	HASH_ITER(hh, texts->sources, source, next)
 	{
 		HASH_DEL(texts->sources, source);
-		free(source->text);
-		free(source->line);
-		free(source);
+		free_source(source);
 	}
 	free(texts->root);
 	free(texts);
@@ -60,19 +65,26 @@ static FILE *open_file(const char *path)
 	return descriptor < 0 ? NULL : fdopen(descriptor, "r");
 }
 
-static FILE *open_source(const struct source_texts *texts, const char *path)
+/* *stream is NULL if there is no such file. */
+static struct pesa_error *open_source(const struct source_texts *texts, const char *path,
+				      FILE **stream)
 {
-	FILE *stream = NULL;
 	char *below;
 
-	if (texts->root && asprintf(&below, "%s/%s", texts->root, path) >= 0) {
-		stream = open_file(below);
+	*stream = NULL;
+	if (texts->root) {
+		if (asprintf(&below, "%s/%s", texts->root, path) < 0)
+			return pesa_error_no_memory();
+		*stream = open_file(below);
 		free(below);
 	}
-	return stream ? stream : open_file(path);
+	if (!*stream)
+		*stream = open_file(path);
+	return NULL;
 }
 
-static char *read_whole(FILE *stream, size_t *size)
+/* *text stays NULL if the file is too large. */
+static struct pesa_error *read_whole(FILE *stream, char **result, size_t *size)
 {
 	char *text = NULL;
 	size_t used = 0, room = 0;
@@ -86,7 +98,7 @@ static char *read_whole(FILE *stream, size_t *size)
 
 			if (!grown) {
 				free(text);
-				return NULL;
+				return wanted <= SIZE_MAX_BYTES ? pesa_error_no_memory() : NULL;
 			}
 			text = grown;
 			room = wanted;
@@ -97,11 +109,12 @@ static char *read_whole(FILE *stream, size_t *size)
 		used += got;
 	}
 	text[used] = '\0';
+	*result = text;
 	*size = used;
-	return text;
+	return NULL;
 }
 
-static void split(struct source *source, size_t size)
+static struct pesa_error *split(struct source *source, size_t size)
 {
 	size_t lines = 1, line = 0;
 
@@ -109,7 +122,7 @@ static void split(struct source *source, size_t size)
 		lines += source->text[i] == '\n';
 	source->line = calloc(lines, sizeof(*source->line));
 	if (!source->line)
-		return;
+		return pesa_error_no_memory();
 	source->line[line++] = source->text;
 	for (size_t i = 0; i < size; i++) {
 		if (source->text[i] == '\n') {
@@ -120,41 +133,61 @@ static void split(struct source *source, size_t size)
 		}
 	}
 	source->lines = lines;
+	return NULL;
 }
 
-static struct source *source_of(struct source_texts *texts, const char *path)
+static struct pesa_error *read_source(const struct source_texts *texts, struct source *source)
 {
-	struct source *source;
-	FILE *stream;
+	struct pesa_error *error;
 	size_t size = 0;
+	FILE *stream;
+
+	error = open_source(texts, source->path, &stream);
+	if (error || !stream)
+		return error;
+	error = read_whole(stream, &source->text, &size);
+	fclose(stream);
+	if (!error && source->text)
+		error = split(source, size);
+	return error;
+}
+
+static struct pesa_error *source_of(struct source_texts *texts, const char *path,
+				    struct source **result)
+{
+	struct pesa_error *error;
+	struct source *source;
 
 	HASH_FIND_STR(texts->sources, path, source);
-	if (source)
-		return source;
-	source = calloc(1, sizeof(*source) + strlen(path) + 1);
-	if (!source)
-		return NULL;
-	strcpy(source->path, path);
-	HASH_ADD_STR(texts->sources, path, source);
-	if (!source->hh.tbl) {
-		free(source);
-		return NULL;
+	if (!source) {
+		source = calloc(1, sizeof(*source) + strlen(path) + 1);
+		if (!source)
+			return pesa_error_no_memory();
+		strcpy(source->path, path);
+		error = read_source(texts, source);
+		if (error) {
+			free_source(source);
+			return error;
+		}
+		HASH_ADD_STR(texts->sources, path, source);
+		if (!source->hh.tbl) {
+			free_source(source);
+			return pesa_error_no_memory();
+		}
 	}
-	stream = open_source(texts, path);
-	if (!stream)
-		return source;
-	source->text = read_whole(stream, &size);
-	fclose(stream);
-	if (source->text)
-		split(source, size);
-	return source;
+	*result = source;
+	return NULL;
 }
 
-const char *source_text_line(struct source_texts *texts, const char *path, unsigned int line)
+struct pesa_error *source_text_line(struct source_texts *texts, const char *path, unsigned int line,
+				    const char **text)
 {
-	struct source *source = source_of(texts, path);
+	struct source *source;
+	struct pesa_error *error = source_of(texts, path, &source);
 
-	return source && line && line <= source->lines ? source->line[line - 1] : NULL;
+	if (!error)
+		*text = line && line <= source->lines ? source->line[line - 1] : NULL;
+	return error;
 }
 
 void source_texts_missing(const struct source_texts *texts,

@@ -34,7 +34,10 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return 0;
 }
 
-/* Create the directory, send the result (an errno), wait until the other end is closed. */
+/*
+ * Create the directory, send its path, wait until the other end of the socket is closed, and remove
+ * the directory.  If it cannot be created, the exit status is the errno.
+ */
 static void run_remover(char *path, int socket)
 {
 	char none;
@@ -48,10 +51,7 @@ static void run_remover(char *path, int socket)
 	if (send(socket, path, strlen(path), MSG_NOSIGNAL) > 0)
 		while (read(socket, &none, 1) < 0 && errno == EINTR)
 			;
-	/*
-	 * Child processes of the user's process may still be about to be killed, and write
-	 * meanwhile.
-	 */
+	/* Children of the owner may still write until they are killed: try again. */
 	for (unsigned int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 		if (access(path, F_OK))
@@ -61,7 +61,7 @@ static void run_remover(char *path, int socket)
 	_exit(0);
 }
 
-/* ---- The user ------------------------------------------------------------------------------ */
+/* ---- The owner ----------------------------------------------------------------------------- */
 
 /* A forked process has copies of the sockets and must not end the removers. */
 static void end_removers(void)
@@ -79,7 +79,7 @@ static void end_removers(void)
 	}
 }
 
-/* Block all signals during the fork, so that none ends the remover. */
+/* Block all signals during the fork, so that none of them ends the remover. */
 static pid_t start_remover(char *path, int ends[2])
 {
 	sigset_t all, before;

@@ -79,6 +79,20 @@ static size_t escape_length(const char *text)
 	return text[length] ? length + 1 : length;
 }
 
+void ui_remove_escapes(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		size_t escape = escape_length(text);
+
+		text += escape;
+		if (!escape)
+			*to++ = *text++;
+	}
+	*to = '\0';
+}
+
 size_t ui_columns(const char *text)
 {
 	size_t columns = 0;
@@ -121,8 +135,7 @@ void ui_print_line(const struct ui_terminal *terminal, const char *line)
 	fprintf(terminal->out, "%s%s\n", ui_style(terminal, UI_PLAIN), terminal->utf8 ? "…" : ">");
 }
 
-/* Bytes of the text's first line that fit into `columns` (0: all), if possible up to a blank. */
-static size_t fitting(const char *text, size_t columns)
+size_t ui_fitting(const char *text, size_t columns)
 {
 	size_t length = 0, blank = 0, used = 0;
 
@@ -138,12 +151,12 @@ static size_t fitting(const char *text, size_t columns)
 }
 
 void ui_print_wrapped(const struct ui_terminal *terminal, const char *text, unsigned int indent,
-		      unsigned int otherwise)
+		      unsigned int default_width)
 {
-	unsigned int width = terminal->width ? terminal->width : otherwise;
+	unsigned int width = terminal->width ? terminal->width : default_width;
 
 	while (*text) {
-		size_t length = fitting(text, width > indent ? width - indent : width);
+		size_t length = ui_fitting(text, width > indent ? width - indent : width);
 
 		fprintf(terminal->out, "%*s%.*s\n", length ? (int)indent : 0, "", (int)length,
 			text);

@@ -27,7 +27,7 @@ struct ui_terminal {
 /* Describe standard output.  Sets the locale's character type. */
 struct ui_terminal ui_terminal_open(enum ui_when colour);
 
-/* Styles; UI_PLAIN ends any. */
+/* Styles; UI_PLAIN ends the current one. */
 enum ui_style {
 	UI_PLAIN,
 	UI_BOLD,
@@ -44,7 +44,7 @@ enum ui_style {
 /* The escape sequence for a style, "" without colour. */
 const char *ui_style(const struct ui_terminal *terminal, enum ui_style style);
 
-/* Not a continuation byte of UTF-8, which takes no column. */
+/* Return whether a byte starts a character, that is, is not a continuation byte of UTF-8. */
 static inline bool ui_begins_character(char byte)
 {
 	return ((unsigned char)byte & 0xc0) != 0x80;
@@ -52,16 +52,22 @@ static inline bool ui_begins_character(char byte)
 
 /* Columns of a text with UTF-8 and escape sequences. */
 size_t ui_columns(const char *text);
+/* Remove the escape sequences. */
+void ui_remove_escapes(char *text);
 
 /* Print a line (without newline), cut to the terminal's width with a mark. */
 void ui_print_line(const struct ui_terminal *terminal, const char *line);
 
+/* The bytes of the text's first line that fit into `room` columns (0: all of them).  If the line does not
+ * fit, it is broken at its last blank, if it has one. */
+size_t ui_fitting(const char *text, size_t room);
 /*
- * Print text wrapped to the terminal's width, or to `otherwise` columns if that is unlimited (0:
- * one line), each line indented by `indent` blanks.  Lines break at blanks; longer words are split.
+ * Print text wrapped to the terminal's width, or to `default_width` columns if that is unlimited
+ * (0: one line), each line indented by `indent` blanks.  Lines break at blanks; words longer than a
+ * line are split.
  * No escape sequences.
  */
 void ui_print_wrapped(const struct ui_terminal *terminal, const char *text, unsigned int indent,
-		      unsigned int otherwise);
+		      unsigned int default_width);
 
 #endif

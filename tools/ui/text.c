@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/base/terminal_text.h"
+#include "tools/ui/standard_output.h"
 #include "tools/ui/terminal.h"
 #include "tools/ui/text.h"
 
@@ -20,7 +21,7 @@ static bool reserve(struct ui_text *line, size_t more)
 		return true;
 	grown = realloc(line->text, room);
 	if (!grown) {
-		line->failed = true;
+		standard_output_lacks_part();
 		return false;
 	}
 	line->text = grown;
@@ -57,7 +58,7 @@ void ui_text_add_safe(struct ui_text *line, const char *format, ...)
 	if (safe)
 		ui_text_add(line, "%s", safe);
 	else
-		line->failed = true;
+		standard_output_lacks_part();
 	free(safe);
 	free(text);
 }
@@ -105,7 +106,7 @@ void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, boo
 	if (safe)
 		add_cut(line, safe, columns, utf8);
 	else
-		line->failed = true;
+		standard_output_lacks_part();
 	free(safe);
 }
 
@@ -146,7 +147,7 @@ static void add_name(struct ui_text *line, const char *name, size_t columns, boo
 		if (!name[i])
 			break;
 		if (!strncmp(name + i, operator, strlen(operator))) {
-			/* "operator<<", "operator()": signs that are no brackets */
+			/* "operator<<", "operator()": these characters are not brackets */
 			length = strlen(operator);
 			length += strspn(name + i + length, "<>-=+*/%&|^!~[]");
 			if (!strncmp(name + i + length, "()", 2))
@@ -177,7 +178,7 @@ void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bo
 	if (safe)
 		add_name(line, safe, columns, utf8);
 	else
-		line->failed = true;
+		standard_output_lacks_part();
 	free(safe);
 }
 

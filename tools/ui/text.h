@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text: a line that grows, and numbers as people read them.
+ * Text: a growing line, and numbers formatted for people.
  */
 #ifndef TOOLS_UI_TEXT_H
 #define TOOLS_UI_TEXT_H
@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A growing terminated string.  When out of memory, `failed` is set and the text is incomplete. */
+/* A growing terminated string.  What has no memory is left out of it, and the program says so when it
+ * exits (tools/ui/standard_output.h). */
 struct ui_text {
 	char *text;
 	size_t length, room;
-	bool failed;
 };
 
 void ui_text_add(struct ui_text *line, const char *format, ...)
@@ -40,13 +40,14 @@ const char *ui_text_get(const struct ui_text *line);
 void ui_text_clear(struct ui_text *line);
 void ui_text_free(struct ui_text *line);
 
-/* Room for any number made here. */
+/* Bytes that any number formatted below fits into. */
 #define UI_NUMBER_SIZE 32
 
-/* Counts: up to four digits as they are, above with three significant digits and k, M, G, T, P, E.
+/* A count: up to four digits exactly; larger ones with three significant digits and a suffix k, M,
+ * G, T, P or E (powers of 1000).
  */
 const char *ui_count(char buffer[UI_NUMBER_SIZE], double value);
-/* A time of so many nanoseconds, likewise with three significant digits: "12.3ms". */
+/* A time in nanoseconds, with three significant digits and a unit: "12.3ms". */
 const char *ui_time(char buffer[UI_NUMBER_SIZE], double nanoseconds);
 /* A share (0..1) in percent with two decimals: "12.34%". */
 const char *ui_share(char buffer[UI_NUMBER_SIZE], double share);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The callbacks that the plugin registers with QEMU.
+ * The callbacks that the plugin registers with QEMU.  core/process.h has an overview of the virtual
+ * core.
  *
  * This file is the only one with global state: a callback has no context argument.
  */
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/vcore/guest/calls.h"
+#include "tools/vcore/guest/own_program.h"
 #include "tools/vcore/guest/qemu_plugin.h"
 #include "tools/vcore/memory/shared.h"
 #include "tools/vcore/board/board.h"
@@ -134,11 +136,14 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 /* The emulator loads the program after the plugin, so its name is not known at start. */
 static void name_process(void)
 {
-	const char *program = qemu_plugin_path_to_binary();
-	const char *slash = program ? strrchr(program, '/') : NULL;
+	char program[PATH_MAX];
+	const char *slash;
 
-	space_name(&process, slash ? slash + 1 : program ? program : "?", true);
-	process.named = true;
+	if (!own_program_path(program))
+		strcpy(program, "?");
+	slash = strrchr(program, '/');
+	space_name(&process, slash ? slash + 1 : program, true);
+	process.name_announced = true;
 }
 
 static __attribute__((noreturn)) void out_of_memory(void)
@@ -201,7 +206,7 @@ static void announce_block(struct hart *hart, struct qemu_plugin_tb *tb)
 	if (hart && !process.turn.active && !space_is_announced(&process, pc))
 		relay_drain(hart);
 	pthread_mutex_lock(&process.lock);
-	if (!process.named)
+	if (!process.name_announced)
 		name_process();
 	process.guest_base = (uint64_t)(uintptr_t)bytes - pc;
 	space_announce(&process, pc);
@@ -310,6 +315,16 @@ static void rename_thread(uint64_t address)
 		space_name(&process, name, false);
 }
 
+/* rt_sigaction(): the structure at `action` begins with the handler. */
+static void note_handler(uint64_t action)
+{
+	uint64_t handler;
+
+	if (action && follow_read(&process, action, &handler, sizeof(handler)) &&
+	    handler > GUEST_SIG_IGN)
+		call_chain_add_handler(&process, handler);
+}
+
 static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t number, uint64_t a1,
 			   uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
 			   uint64_t a7, uint64_t a8)
@@ -329,6 +344,11 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 		if (a4 & GUEST_MAP_FIXED)
 			space_drop(&process, hart, a1, a1 + a2);
 		hart->maps_dump = a3 & GUEST_PROT_EXEC && space_is_dump((int)a5);
+		break;
+	case CALL_RT_SIGACTION:
+		if (hart->calls)
+			note_handler(a2);
+		hart_consume(hart, false);
 		break;
 	case CALL_PRCTL:
 		if (a1 == GUEST_PR_SET_NAME)

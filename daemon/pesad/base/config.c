@@ -200,8 +200,36 @@ static struct pesa_error *set_value(struct pesad_config *config, const struct pe
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
+/* What is wrong with a configuration. */
+struct problems {
+	const char *path;
+	struct pesa_error *first; /* owned; NULL: none so far */
+	size_t count;
+	bool no_memory;
+	/* Called with each; NULL: only the first is wanted. */
+	void (*report)(void *context, const char *message);
+	void *context;
+};
+
+/* Take an error, NULL: none.  `line` 0: of the whole file. */
+static void add_problem(struct problems *problems, unsigned int line, struct pesa_error *error)
+{
+	if (!error)
+		return;
+	problems->no_memory |= error->code == PESA_ERROR_NO_MEMORY;
+	error = line ? pesa_error_prefix(error, "%s:%u: ", problems->path, line)
+		     : pesa_error_prefix(error, "%s: ", problems->path);
+	if (problems->report)
+		problems->report(problems->context, error->message);
+	if (problems->count++)
+		pesa_error_free(error);
+	else
+		problems->first = error;
+}
+
 struct parser {
 	struct pesad_config *config;
+	struct problems *problems;
 	char section[32];    /* "": none yet */
 	unsigned int *given; /* for each key, the line that has it; 0: none */
 	unsigned int line;
@@ -219,7 +247,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* A comment begins with # at the start of a line or behind a blank. */
+/* A comment begins with # at the start of a line or after a blank. */
 static void cut_comment(char *line)
 {
 	for (char *at = line; *at; at++)
@@ -251,6 +279,7 @@ static struct pesa_error *parse_section(struct parser *parser, char *line)
 static struct pesa_error *parse_line(struct parser *parser, char *line)
 {
 	char *equals, *name, *value;
+	struct pesa_error *error;
 
 	cut_comment(line);
 	line = trim(line);
@@ -277,24 +306,27 @@ static struct pesa_error *parse_line(struct parser *parser, char *line)
 						 "%s was given in line %u already", name,
 						 parser->given[i]);
 		parser->given[i] = parser->line;
-		return set_value(parser->config, &pesad_keys[i], value);
+		error = set_value(parser->config, &pesad_keys[i], value);
+		/* The rest is checked as if it had its default. */
+		if (error)
+			add_problem(
+				parser->problems, 0,
+				set_value(parser->config, &pesad_keys[i], pesad_keys[i].otherwise));
+		return error;
 	}
 	return pesa_error_create(PESA_ERROR_ARGUMENT,
 				 "there is no key '%s' in [%s]; pesad.conf(5) lists them", name,
 				 parser->section);
 }
 
-static struct pesa_error *parse_lines(struct parser *parser, const char *path, char *text)
+static void parse_lines(struct parser *parser, char *text)
 {
-	struct pesa_error *error = NULL;
-
-	while (!error && text) {
+	while (text && !parser->problems->no_memory) {
 		char *line = strsep(&text, "\n");
 
 		parser->line++;
-		error = pesa_error_prefix(parse_line(parser, line), "%s:%u: ", path, parser->line);
+		add_problem(parser->problems, parser->line, parse_line(parser, line));
 	}
-	return error;
 }
 
 /* ---- What goes together -------------------------------------------------------------------- */
@@ -332,96 +364,110 @@ bool pesad_address_split(const char *text, char *address, size_t room, uint16_t 
 	return true;
 }
 
-static struct pesa_error *check_http(const struct pesad_config *config)
+static void check_http(const struct pesad_config *config, struct problems *problems)
 {
 	char address[64];
 	uint16_t port;
 	bool loopback, guarded = *config->http.token_file || *config->http.authority;
 
 	if (!*config->http.certificate != !*config->http.key)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "http: certificate and key go together");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "http: certificate and key go together"));
 	if (*config->http.authority && !*config->http.certificate)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "http: an authority of client certificates needs TLS: "
-					 "give a certificate and its key");
+		add_problem(
+			problems, 0,
+			pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "http: an authority of client certificates needs TLS: "
+					  "give a certificate and its key"));
 	if (config->http.open && guarded)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "http: open = yes contradicts a token-file or an "
-					 "authority: leave one out");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "http: open = yes contradicts a token-file or an "
+					      "authority: leave one out"));
 	if (!*config->http.listen)
-		return NULL;
+		return;
 	if (!pesad_address_split(config->http.listen, address, sizeof(address), &port, &loopback))
-		return pesa_error_create(
-			PESA_ERROR_ARGUMENT,
-			"http: listen '%s' is no ADDRESS:PORT or [ADDRESS]:PORT, in numbers",
-			config->http.listen);
-	if (!guarded && !config->http.open)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "http: listen '%s' is open to %s: give a token-file, or "
-					 "an authority of client certificates, or say open = yes",
-					 config->http.listen,
-					 loopback ? "every user of this host" : "other hosts");
-	return NULL;
+		add_problem(
+			problems, 0,
+			pesa_error_create(
+				PESA_ERROR_ARGUMENT,
+				"http: listen '%s' is no ADDRESS:PORT or [ADDRESS]:PORT, in numbers",
+				config->http.listen));
+	else if (!guarded && !config->http.open)
+		add_problem(
+			problems, 0,
+			pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "http: listen '%s' is open to %s: give a token-file, or "
+					  "an authority of client certificates, or say open = yes",
+					  config->http.listen,
+					  loopback ? "every user of this host" : "other hosts"));
 }
 
-static struct pesa_error *check_push(const struct pesad_config *config)
+static void check_push(const struct pesad_config *config, struct problems *problems)
 {
 	const char *url = config->push.url;
 
 	if (*url && strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "push: url '%s' begins neither with http:// nor https://",
-					 url);
+		add_problem(
+			problems, 0,
+			pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "push: url '%s' begins neither with http:// nor https://",
+					  url));
 	if (!*config->push.certificate != !*config->push.key)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "push: certificate and key go together");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "push: certificate and key go together"));
 	if (*config->push.token_file && *config->push.password_file)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "push: either token-file or password-file");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "push: either token-file or password-file"));
 	if (*url && !*config->push.spool)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "push: a url needs a spool directory");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "push: a url needs a spool directory"));
 	if (config->push.retry_least > config->push.retry_most)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "push: retry-least is more than retry-most");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "push: retry-least is more than retry-most"));
 	for (size_t i = 0; i < config->push.labels.count; i++) {
 		const char *label = config->push.labels.words[i], *equals = strchr(label, '=');
 
 		if (!equals || equals == label)
-			return pesa_error_create(PESA_ERROR_ARGUMENT,
-						 "push: label '%s' is no NAME=VALUE", label);
+			add_problem(problems, 0,
+				    pesa_error_create(PESA_ERROR_ARGUMENT,
+						      "push: label '%s' is no NAME=VALUE", label));
 	}
-	return NULL;
 }
 
-static struct pesa_error *check_together(const struct pesad_config *config)
+static void check_together(const struct pesad_config *config, struct problems *problems)
 {
-	struct pesa_error *error = check_push(config);
 	struct pesa_cpu_set cpus;
 
-	if (!error)
-		error = check_http(config);
-	if (error)
-		return error;
+	check_push(config, problems);
+	check_http(config, problems);
 	if (!*config->collect.event || !*config->store.directory)
-		return pesa_error_create(PESA_ERROR_ARGUMENT, "%s must not be empty",
-					 *config->collect.event ? "store: directory"
-								: "collect: event");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT, "%s must not be empty",
+					      *config->collect.event ? "store: directory"
+								     : "collect: event"));
 	if (*config->collect.cpus && !pesa_cpu_set_parse(config->collect.cpus, &cpus))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "collect: cpus '%s' is no list of CPUs, as 0-3,8",
-					 config->collect.cpus);
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "collect: cpus '%s' is no list of CPUs, as 0-3,8",
+					      config->collect.cpus));
 	if (config->collect.ring & (config->collect.ring - 1))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "collect: ring is no power of two of bytes");
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_ARGUMENT,
+					      "collect: ring is no power of two of bytes"));
 	for (size_t i = 0; i < config->filter.comm.count; i++)
 		if (strlen(config->filter.comm.words[i]) > COMM_MAX)
-			return pesa_error_create(
-				PESA_ERROR_ARGUMENT,
-				"filter: comm '%s' is longer than the %d bytes of a thread's name",
-				config->filter.comm.words[i], COMM_MAX);
-	return NULL;
+			add_problem(
+				problems, 0,
+				pesa_error_create(
+					PESA_ERROR_ARGUMENT,
+					"filter: comm '%s' is longer than the %d bytes of a thread's name",
+					config->filter.comm.words[i], COMM_MAX));
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -441,56 +487,92 @@ void pesad_config_free(struct pesad_config *config)
 	free(config);
 }
 
-static struct pesa_error *parse(const char *path, char *text, struct parser *parser)
+static void parse(char *text, struct parser *parser)
 {
-	struct pesa_error *error = parse_lines(parser, path, text);
-
-	for (size_t i = 0; i < pesad_key_count && !error; i++)
+	parse_lines(parser, text);
+	for (size_t i = 0; i < pesad_key_count && !parser->problems->no_memory; i++)
 		if (!parser->given[i])
-			error = set_value(parser->config, &pesad_keys[i], pesad_keys[i].otherwise);
-	if (error)
-		return error;
-	return pesa_error_prefix(check_together(parser->config), "%s: ", path);
+			add_problem(
+				parser->problems, 0,
+				set_value(parser->config, &pesad_keys[i], pesad_keys[i].otherwise));
+	if (!parser->problems->no_memory)
+		check_together(parser->config, parser->problems);
+}
+
+/* Find the problems of a text.  *config: the configuration, if there are none. */
+static void parse_text(const char *text, size_t size, struct problems *problems,
+		       struct pesad_config **config)
+{
+	struct parser parser = {.config = calloc(1, sizeof(*parser.config)),
+				.given = calloc(pesad_key_count, sizeof(*parser.given)),
+				.problems = problems};
+	char *copy = strndup(text, size);
+
+	if (!parser.config || !parser.given || !copy)
+		add_problem(problems, 0, pesa_error_no_memory());
+	else if (strlen(copy) != size)
+		add_problem(problems, 0,
+			    pesa_error_create(PESA_ERROR_FORMAT,
+					      "it is no text: there is a zero byte at offset %zu",
+					      strlen(copy)));
+	else
+		parse(copy, &parser);
+	free(copy);
+	free(parser.given);
+	if (problems->count)
+		pesad_config_free(parser.config);
+	else
+		*config = parser.config;
 }
 
 struct pesa_error *pesad_config_parse(const char *path, const char *text, size_t size,
 				      struct pesad_config **config)
 {
-	struct parser parser = {.config = calloc(1, sizeof(*parser.config)),
-				.given = calloc(pesad_key_count, sizeof(*parser.given))};
-	char *copy = strndup(text, size);
-	struct pesa_error *error = NULL;
+	struct problems problems = {.path = path};
 
-	if (!parser.config || !parser.given || !copy)
-		error = pesa_error_no_memory();
-	else if (strlen(copy) != size)
-		error = pesa_error_create(PESA_ERROR_FORMAT,
-					  "%s: it is no text: there is a zero byte at offset %zu",
-					  path, strlen(copy));
-	else
-		error = parse(path, copy, &parser);
-	free(copy);
-	free(parser.given);
-	if (error)
-		pesad_config_free(parser.config);
-	else
-		*config = parser.config;
-	return error;
+	parse_text(text, size, &problems, config);
+	return problems.first;
 }
 
-struct pesa_error *pesad_config_read(const char *path, struct pesad_config **config)
+/* Read a file; NULL: the default one, which may be absent.  The error says that it cannot be read. */
+static struct pesa_error *read_text(const char *path, struct problems *problems,
+				    struct pesad_config **config)
 {
 	struct pesa_error *error;
 	char *text;
 	size_t size;
 
-	if (!path && access(PESAD_CONFIG_FILE, F_OK) && errno == ENOENT)
-		return pesad_config_parse(PESAD_CONFIG_FILE, "", 0, config);
-	path = path ? path : PESAD_CONFIG_FILE;
-	error = pesa_read_file(path, &text, &size);
+	problems->path = path ? path : PESAD_CONFIG_FILE;
+	if (!path && access(PESAD_CONFIG_FILE, F_OK) && errno == ENOENT) {
+		parse_text("", 0, problems, config);
+		return NULL;
+	}
+	error = pesa_read_file(problems->path, &text, &size);
 	if (error)
 		return error;
-	error = pesad_config_parse(path, text, size, config);
+	parse_text(text, size, problems, config);
 	free(text);
+	return NULL;
+}
+
+struct pesa_error *pesad_config_read(const char *path, struct pesad_config **config)
+{
+	struct problems problems = {0};
+	struct pesa_error *error = read_text(path, &problems, config);
+
+	return error ? error : problems.first;
+}
+
+struct pesa_error *pesad_config_check(const char *path,
+				      void (*report)(void *context, const char *message),
+				      void *context, size_t *count)
+{
+	struct problems problems = {.report = report, .context = context};
+	struct pesad_config *config = NULL;
+	struct pesa_error *error = read_text(path, &problems, &config);
+
+	pesa_error_free(problems.first);
+	pesad_config_free(config);
+	*count = problems.count;
 	return error;
 }

@@ -2,7 +2,7 @@
 /*
  * The configuration file: what pesad samples, keeps, sends and answers.
  *
- *     # a comment, also behind a value
+ *     # a comment, also after a value
  *     [store]
  *     interval = 60s
  *     size = 1G
@@ -59,6 +59,7 @@ struct pesad_config {
 		char *cpus;	     /* "0-3,8"; "": all, including later ones */
 		uint64_t ring;	     /* bytes per CPU, a power of two */
 		uint64_t call_graph; /* enum pesad_call_graph */
+		bool cgroups;	     /* samples have their control group */
 	} collect;
 	struct {
 		bool enable;	  /* count in the kernel; false: read rings */
@@ -124,6 +125,13 @@ struct pesa_error *pesad_config_read(const char *path, struct pesad_config **con
 struct pesa_error *pesad_config_parse(const char *path, const char *text, size_t size,
 				      struct pesad_config **config);
 void pesad_config_free(struct pesad_config *config);
+/*
+ * Report every error of a configuration file, in the order of its lines, then what does not go
+ * together.  *count: how many.  Returns an error if the file cannot be read.
+ */
+struct pesa_error *pesad_config_check(const char *path,
+				      void (*report)(void *context, const char *message),
+				      void *context, size_t *count);
 
 /* Split "ADDRESS:PORT" or "[ADDRESS]:PORT"; sets whether the address is a loopback address. */
 bool pesad_address_split(const char *text, char *address, size_t room, uint16_t *port,

@@ -30,6 +30,7 @@ const struct pesad_key pesad_keys[] = {
 	{"collect", "jitter", BOOL(collect.jitter, "yes")},
 	{"collect", "cpus", TEXT(collect.cpus, "")},
 	{"collect", "ring", PESAD_SIZE, MEMBER(collect.ring), "512K", 4 * KIB, GIB, NULL},
+	{"collect", "cgroups", BOOL(collect.cgroups, "no")},
 	{"collect", "call-graph", PESAD_CHOICE, MEMBER(collect.call_graph), "none", 0, 0,
 	 call_graphs},
 	{"bpf", "enable", BOOL(bpf.enable, "yes")},

@@ -50,7 +50,7 @@ struct description {
 #define DROPPED	       "pesad_messages_dropped_total"
 #define DROPPED_HELP   "Finished intervals that a worker was too slow to hear of."
 
-/* Those of one name stand together. */
+/* Metrics with the same name are adjacent. */
 static const struct description descriptions[] = {
 	COUNTER("pesad_samples_taken_total", taken,
 		"Samples that the hardware took, as far as anyone can know."),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A token or a password that stands in a file of its own.  See secret.h. */
+/* A token or a password in a file of its own.  See secret.h. */
 #include "daemon/pesad/base/secret.h"
 
 #include <errno.h>

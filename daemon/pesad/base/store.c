@@ -21,7 +21,7 @@
 #define UNFINISHED  ".pesad-*.data"
 #define TIME_ROOM   24u		     /* "20261121T194313.250Z", with room to spare */
 #define STEM_ROOM   (TIME_ROOM + 24) /* "pesa-TIME-unfinished" */
-#define NAME_ROOM   64u		     /* with a number and ".data" behind it */
+#define NAME_ROOM   64u		     /* with a number and ".data" appended */
 #define SAME_MOMENT 1000u	     /* files that may have begun in one millisecond */
 
 struct kept {

@@ -7,12 +7,12 @@
  *
  * A file appears under its name when it is whole (rename), so that whatever matches
  * "pesa-*.data" can be read at any time by anyone.  When the name is taken, as after a clock was
- * set back, a number is put behind it ("...Z-1.data").
+ * set back, a number is appended ("...Z-1.data").
  *
  * What a daemon that was killed had under way is found at the next start (and counted as
- * files_recovered): readers can read such a file up to its last flush, but it does not say what was
- * lost.  It becomes "pesa-20261121T194413.252-unfinished.data" (or "...-unfinished-1.data") when a
- * sample can be read from it, and is removed otherwise.
+ * files_recovered): readers can read such a file up to its last flush, but it does not record what
+ * was lost.  It becomes "pesa-20261121T194413.252-unfinished.data" (or "...-unfinished-1.data")
+ * when a sample can be read from it, and is removed otherwise.
  *
  * Rotation: when the files together are larger than `size`, or older than `age`, the oldest go; the
  * newest stays, however large it is.

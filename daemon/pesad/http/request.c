@@ -35,7 +35,7 @@ static bool has_token(const char *authorization, const char *token)
 	return *token && pesa_secret_equal(token, authorization);
 }
 
-/* A decimal number up to 255 and what stands behind it; NULL: it is none. */
+/* Read a decimal number up to 255.  Returns the text after it; NULL: not such a number. */
 static const char *skip_byte(const char *text)
 {
 	unsigned int value = 0, digits = 0;

@@ -42,29 +42,29 @@ enum pesad_resource {
 struct pesad_request {
 	const char *method, *path;
 	const char *host, *authorization;
-	bool forwarded;		     /* a header that only a proxy adds is there */
+	bool forwarded;		     /* has a header that only a proxy adds */
 	const char *seconds, *after; /* arguments of the query */
 };
 
 struct pesad_access {
 	enum pesad_reach reach;
 	bool reads_store;  /* unix socket: the user at the other end */
-	bool wants_token;  /* port: */
-	const char *token; /* NULL or "": cannot be had, so that nobody has it */
+	bool wants_token;  /* port: a token is configured */
+	const char *token; /* NULL or "": not readable, every request is refused */
 	bool wants_certificate, has_certificate;
 	bool open;
-	uint64_t seconds_most; /* that a profile may be asked for */
+	uint64_t seconds_most; /* the longest profile that a client may request */
 };
 
 struct pesad_judgement {
-	unsigned int status; /* of HTTP; 200: `resource` is to be answered */
+	unsigned int status; /* of HTTP; 200: answer with `resource` */
 	enum pesad_resource resource;
-	uint64_t seconds; /* of a profile: how long; of an interval: wait at most */
-	uint64_t after;	  /* serial number of the interval before; 0: none */
-	const char *text; /* what to say for another status */
+	uint64_t seconds; /* length of a profile; maximum time to wait for an interval */
+	uint64_t after;	  /* serial number of the previous interval; 0: none */
+	const char *text; /* message for another status */
 };
 
-#define PESAD_PROFILE_SECONDS 30u /* that a profile takes when none are asked for, as Go's does */
+#define PESAD_PROFILE_SECONDS 30u /* default length of a profile, as in Go */
 
 void pesad_request_judge(const struct pesad_request *request, const struct pesad_access *access,
 			 struct pesad_judgement *judgement);

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,6 +21,7 @@
 #include "daemon/pesad/http/request.h"
 #include "daemon/pesad/http/listen.h"
 #include "daemon/pesad/http/peer.h"
+#include "daemon/pesad/http/response.h"
 #include "daemon/pesad/base/secret.h"
 #include "decoder/base/read_file.h"
 
@@ -80,133 +80,19 @@ say(struct server *server, const char *format, ...)
 	pthread_mutex_unlock(&server->lock);
 }
 
-/* ---- Responses ----------------------------------------------------------------------------- */
-
-static const char index_page[] =
-	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-	"charset=\"utf-8\"><title>pesad</title></head><body><h1>pesad</h1><ul>\n"
-	"<li><a href=\"/debug/pprof/profile?seconds=30\">/debug/pprof/profile?seconds=N</a>: the "
-	"next N seconds, for pprof</li>\n"
-	"<li><a href=\"/metrics\">/metrics</a>: samples, losses and cost, for Prometheus</li>\n"
-	"<li><a href=\"/healthz\">/healthz</a>: whether it runs</li>\n"
-	"<li>/debug/pesa/interval?after=SERIAL&amp;seconds=N: perf.data of the next interval, for pesa top</li>\n"
-	"</ul></body></html>\n";
-static const char pprof_page[] =
-	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>pesad: "
-	"profiles</title></head><body><ul>\n"
-	"<li><a href=\"/debug/pprof/profile?seconds=30\">profile</a>: cycles of all "
-	"processes</li>\n"
-	"</ul></body></html>\n";
-
-static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned int status,
-				     const char *type, struct MHD_Response *response)
-{
-	static const char *const headers[][2] = {
-		{MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
-		{"X-Content-Type-Options", "nosniff"},
-		{"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
-	};
-	enum MHD_Result result;
-
-	if (!response)
-		return MHD_NO;
-	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
-		MHD_add_response_header(response, headers[i][0], headers[i][1]);
-	if (type)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	if (status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-					"Bearer realm=\"pesad\"");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
-}
-
-/* `text` is copied. */
-static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned int status,
-				 const char *type, const char *text)
-{
-	return send_response(
-		connection, status, type,
-		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
-}
-
-static enum MHD_Result send_plain(struct MHD_Connection *connection, unsigned int status,
-				  const char *text)
-{
-	return send_text(connection, status, "text/plain; charset=utf-8", text);
-}
-
-static enum MHD_Result send_metrics(struct server *server, struct MHD_Connection *connection)
-{
-	struct pesad_metrics *metrics = server->context->metrics;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return MHD_NO;
-	pesad_metrics_of_process(&metrics->worker_cpu[PESAD_WORKER_HTTP],
-				 &metrics->worker_memory[PESAD_WORKER_HTTP]);
-	pesad_metrics_print(metrics, out);
-	if (fclose(out)) {
-		free(text);
-		return MHD_NO;
-	}
-	return send_response(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
-			     MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
-}
-
-static void add_number(struct MHD_Response *response, const char *name, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	MHD_add_response_header(response, name, text);
-}
-
-static void describe_interval(struct MHD_Response *response, const struct pesad_piece *interval)
-{
-	add_number(response, "X-Pesa-Serial", interval->serial);
-	add_number(response, "X-Pesa-From", interval->from);
-	add_number(response, "X-Pesa-Until", interval->until);
-	add_number(response, "X-Pesa-Samples", interval->samples);
-}
+/* ---- Answers that take time ---------------------------------------------------------------- */
 
 static enum MHD_Result send_answer(struct exchange *exchange)
 {
 	struct pesad_answer *answer = &exchange->answer;
-	bool interval = exchange->judgement.resource == PESAD_RESOURCE_INTERVAL;
-	struct MHD_Response *response;
 
 	if (answer->status != MHD_HTTP_OK && answer->status != MHD_HTTP_NO_CONTENT) {
 		say(exchange->server, "%.*s", (int)strcspn(answer->text, "\n"), answer->text);
-		return send_plain(exchange->connection, answer->status, answer->text);
+		return pesad_send_plain(exchange->connection, answer->status, answer->text);
 	}
-	if (answer->file >= 0)
-		response = MHD_create_response_from_fd(answer->size, answer->file);
-	else
-		response = MHD_create_response_from_buffer(answer->size, answer->data,
-							   MHD_RESPMEM_MUST_FREE);
-	if (!response)
-		return MHD_NO;
-	/* The response owns them now. */
-	answer->file = -1;
-	answer->data = NULL;
-	if (interval)
-		describe_interval(response, &answer->interval);
-	else
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION,
-					"attachment; filename=\"profile.pb.gz\"");
-	return send_response(exchange->connection, answer->status, "application/octet-stream",
-			     response);
+	return pesad_send_answer(exchange->connection, answer,
+				 exchange->judgement.resource == PESAD_RESOURCE_INTERVAL);
 }
-
-/* ---- Answers that take time ---------------------------------------------------------------- */
 
 static void *make_answer(void *context)
 {
@@ -254,8 +140,8 @@ static enum MHD_Result begin_answer(struct exchange *exchange)
 	server->answers += room;
 	pthread_mutex_unlock(&server->lock);
 	if (!room)
-		return send_plain(exchange->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  "too many profiles are being made; ask again later\n");
+		return pesad_send_plain(exchange->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+					"too many profiles are being made; ask again later\n");
 	MHD_suspend_connection(exchange->connection);
 	if (start_thread(exchange))
 		return MHD_YES;
@@ -393,20 +279,20 @@ static enum MHD_Result answer_at_once(struct exchange *exchange)
 
 	switch (exchange->judgement.resource) {
 	case PESAD_RESOURCE_INDEX:
-		return send_text(connection, MHD_HTTP_OK, "text/html; charset=utf-8", index_page);
+		return pesad_send_index(connection);
 	case PESAD_RESOURCE_PPROF_INDEX:
-		return send_text(connection, MHD_HTTP_OK, "text/html; charset=utf-8", pprof_page);
+		return pesad_send_pprof_index(connection);
 	case PESAD_RESOURCE_HEALTH:
-		return send_plain(connection, MHD_HTTP_OK, "ok\n");
+		return pesad_send_plain(connection, MHD_HTTP_OK, "ok\n");
 	case PESAD_RESOURCE_METRICS:
-		return send_metrics(exchange->server, connection);
+		return pesad_send_metrics(connection, exchange->server->context->metrics);
 	case PESAD_RESOURCE_PROFILE:
 	case PESAD_RESOURCE_INTERVAL:
 		return begin_answer(exchange);
 	case PESAD_RESOURCE_NONE:
 		break;
 	}
-	return send_plain(connection, exchange->judgement.status, exchange->judgement.text);
+	return pesad_send_plain(connection, exchange->judgement.status, exchange->judgement.text);
 }
 
 /* Called by libmicrohttpd after the headers, after the complete request, and after a suspension. */

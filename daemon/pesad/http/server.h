@@ -8,8 +8,8 @@
  * | /healthz | "ok" |
  * | /metrics | metrics.h, as Prometheus' text |
  * | /debug/pprof/profile?seconds=N | pprof of the next N seconds |
- * | /debug/pesa/interval?after=SERIAL&seconds=N | perf.data of what was sampled behind SERIAL, for
- *   `pesa top`; up to the end of an interval, or N seconds from now.  Headers tell which it is:
+ * | /debug/pesa/interval?after=SERIAL&seconds=N | perf.data of the samples after interval SERIAL,
+ *   for `pesa top`; to the end of an interval, or N seconds from now.  Headers report which:
  *   X-Pesa-Serial, X-Pesa-From, X-Pesa-Until (ns since 1970), X-Pesa-Samples |
  *
  * One thread of libmicrohttpd serves all connections of a socket; what takes time (answer.h) is

@@ -48,7 +48,7 @@ bool pesa_store_kind_parse(const char *name, enum pesa_store_kind *kind)
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-/* A label's name as Prometheus, and with it both stores, has them; "__" is theirs. */
+/* Prometheus's syntax of label names, which both stores use; `__` is reserved. */
 static bool label_name_holds(const char *name)
 {
 	if (!isalpha((unsigned char)*name) && *name != '_')
@@ -123,7 +123,7 @@ struct pesa_error *pesa_store_check(const struct pesa_store_target *target)
 						 "'%s' is no name of a label: letters, digits and "
 						 "_, not beginning with a digit or __",
 						 label->name);
-		/* What /ingest takes stands in braces, with commas between. */
+		/* /ingest encodes labels as {a=b,...}. */
 		if (!*label->value || !printable(label->value, "{},\""))
 			return pesa_error_create(PESA_ERROR_ARGUMENT,
 						 "label %s: its value must have at least one "
@@ -157,8 +157,8 @@ static char *pyroscope_name(const struct pesa_store_target *target)
 	return name;
 }
 
-/* What the server shall know of each sample type: {NAME: {"units", "display-name",
- * "aggregation"}}.  A display name with "cpu" in it makes it a profile of the processor. */
+/* Metadata of each sample type: {NAME: {"units", "display-name", "aggregation"}}.  A display name
+ * with "cpu" in it makes it a profile of the processor. */
 static json_object *sample_types(void)
 {
 	json_object *types = json_object_new_object();

@@ -30,7 +30,7 @@ struct pesa_sender {
 	atomic_bool stop;
 	char error[CURL_ERROR_SIZE];
 	char answer[ANSWER_KEPT + 1];
-	size_t answer_size; /* of all of it */
+	size_t answer_size; /* bytes received, kept or not */
 };
 
 /* ---- Making -------------------------------------------------------------------------------- */

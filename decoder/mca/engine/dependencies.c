@@ -100,9 +100,9 @@ static void shorten_loads(const struct mca_run *run, const struct mca_result *re
 	for (const struct mca_user *user = result->users; user; user = user->next) {
 		struct mca_inflight *load = user->read->flight;
 
-		if (load->producers == 1 && load->arrival <= run->now && load->given_latency < 0 &&
+		if (load->producers == 1 && load->arrival <= run->now && load->actual_latency < 0 &&
 		    load->description->latency > latency)
-			load->given_latency = latency;
+			load->actual_latency = latency;
 	}
 }
 
@@ -136,6 +136,18 @@ struct found {
 	unsigned int flying_count, committed_count;
 };
 
+/* Cycles by which a committed result still delays a read. */
+static unsigned int delay_left(const struct mca_run *run, const struct mca_read *read,
+			       const struct mca_last_write *last)
+{
+	int delay = last->after - mca_advance(read->description, last->name);
+	uint64_t passed = run->now - last->cycle;
+
+	return delay > 0 && passed < (unsigned int)delay
+		       ? (unsigned int)delay - (unsigned int)passed
+		       : 0;
+}
+
 static void collect(const struct mca_run *run, const struct mca_read *read, unsigned int reg,
 		    struct found *found)
 {
@@ -147,11 +159,9 @@ static void collect(const struct mca_run *run, const struct mca_read *read, unsi
 				return;
 		found->flying[found->flying_count].instruction = last->instruction;
 		found->flying[found->flying_count++].result = last->result;
-	} else if (read->description->late && last->valid) {
-		int advance = mca_advance(read->description, last->name);
-
-		if (advance < 0 && run->now - last->cycle < (unsigned int)-advance)
-			found->committed[found->committed_count++] = last;
+	} else if ((read->description->late || last->after) && last->valid &&
+		   delay_left(run, read, last)) {
+		found->committed[found->committed_count++] = last;
 	}
 }
 
@@ -179,10 +189,8 @@ void mca_register_read(struct mca_run *run, struct mca_read *read)
 	}
 	for (unsigned int i = 0; i < found.committed_count; i++) {
 		const struct mca_last_write *last = found.committed[i];
-		unsigned int delay = -mca_advance(read->description, last->name);
 
-		read_start(run, read, last->instruction, last->reg,
-			   delay - (run->now - last->cycle));
+		read_start(run, read, last->instruction, last->reg, delay_left(run, read, last));
 	}
 }
 
@@ -208,9 +216,7 @@ unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_infl
 				hazard = cycles;
 		}
 		for (unsigned int j = 0; j < found.committed_count; j++) {
-			const struct mca_last_write *last = found.committed[j];
-			int cycles = -mca_advance(read->description, last->name) -
-				     (int)(run->now - last->cycle);
+			int cycles = (int)delay_left(run, read, found.committed[j]);
 
 			if (cycles > hazard)
 				hazard = cycles;
@@ -262,10 +268,15 @@ void mca_register_executed(struct mca_run *run, struct mca_inflight *flight)
 	}
 }
 
-static void commit(struct mca_last_write *last, const struct mca_result *result)
+static void commit(const struct mca_run *run, struct mca_last_write *last,
+		   const struct mca_result *result)
 {
 	if (last->result != result)
 		return;
+	if (result->description->at_retirement) {
+		last->cycle = run->now;
+		last->after = (uint16_t)result->description->latency;
+	}
 	last->reg = result->description->reg;
 	last->name = result->description->name;
 	last->result = NULL;
@@ -279,9 +290,9 @@ unsigned int mca_register_retired(struct mca_run *run, struct mca_inflight *flig
 		const struct mca_result *result = &flight->results[i];
 		const struct mca_lowered_write *write = result->description;
 
-		commit(&last[write->reg], result);
+		commit(run, &last[write->reg], result);
 		for (unsigned int j = 0; j < write->parts->count; j++)
-			commit(&last[write->parts->part[j]], result);
+			commit(run, &last[write->parts->part[j]], result);
 	}
 	run->registers.used -= flight->lowered->writes;
 	return flight->lowered->writes;

@@ -2,11 +2,13 @@
 /*
  * The state of a run: in-flight instructions, resources, register file, memory groups.
  *
- * An instruction is dispatched (its operands are looked up in the register file), pending (all
- * producers have issued, so the arrival of its operands is known), ready, executing, executed and
- * retired.  An in-order processor (in_order.c) does all of this in one stage; an out-of-order one
- * (out_of_order.c) has a reorder buffer, a scheduler (scheduler.c) with buffers in front of its
- * resources (resources.c), and retires in program order.
+ * An instruction is fetched; dispatched (its operands are looked up in the register file); waiting
+ * (a producer, an instruction that writes one of its operands, has not issued); pending (all
+ * producers have issued, so the cycle in which its operands arrive is known); ready; issued; and
+ * retired.  It has executed when its latency after issue is over.  An in-order processor
+ * (in_order.c) does all of this in one stage; an out-of-order one (out_of_order.c) has a reorder
+ * buffer, a scheduler (scheduler.c) with buffers in front of its resources (resources.c), and
+ * retires in program order.
  */
 #ifndef PESA_MCA_ENGINE_H
 #define PESA_MCA_ENGINE_H
@@ -42,7 +44,7 @@ struct mca_result {
 	const struct mca_lowered_write *description;
 	struct mca_inflight *flight; /* instruction with this result */
 	uint64_t complete;	     /* valid once it has issued */
-	uint64_t executed; /* cycle of its instruction's execution; the age counts up to it */
+	uint64_t executed;	     /* cycle in which its instruction has executed */
 	struct mca_user *users;
 	bool issued;
 };
@@ -53,16 +55,18 @@ struct mca_last_write {
 	uint64_t cycle; /* cycle of write-back */
 	unsigned int instruction;
 	uint16_t name, reg;
+	/* Cycles from `cycle` until it can be read; not 0: a store's data, when it has retired. */
+	uint16_t after;
 	bool valid;
 };
 
 /* Stage of an in-flight instruction. */
 enum mca_stage {
 	MCA_FETCHED,
-	MCA_WAITING, /* a producer has not issued */
+	MCA_WAITING, /* a producer, or its memory group's predecessor, has not issued */
 	MCA_PENDING, /* all producers have issued; operands or memory are not ready */
-	MCA_READY,
-	MCA_ISSUED,
+	MCA_READY,   /* may issue when its units are available */
+	MCA_ISSUED,  /* executing or executed */
 	MCA_RETIRED,
 };
 
@@ -71,15 +75,15 @@ struct mca_inflight {
 	const struct mca_description *description;
 	unsigned int instruction; /* number since the start of the run */
 	enum mca_stage stage;
-	bool woken;		/* listed for a change of stage */
-	unsigned int index;	/* index in its list */
-	unsigned int producers; /* producers of all operands that have not issued */
-	unsigned int users;	/* reads that waited for its results */
-	unsigned int token;	/* index in the reorder buffer */
+	bool woken;		    /* already in the list for a change of stage */
+	unsigned int index;	    /* in the list of its stage */
+	unsigned int producers;	    /* producers of all operands that have not issued */
+	unsigned int users;	    /* reads that wait, or waited, for its results */
+	unsigned int reorder_index; /* in the reorder buffer */
 	unsigned int memory_group;
-	int given_latency;	   /* of a load; negative: use the model's */
-	uint64_t arrival;	   /* arrival of the last operand, as far as known */
-	uint64_t executed;	   /* valid once issued: cycle in which it has executed */
+	int actual_latency; /* cycles, of a load: measured or forwarded; negative: the model's */
+	uint64_t arrival;   /* arrival of the last operand, as far as known */
+	uint64_t executed;  /* valid once issued: cycle in which it has executed */
 	struct mca_inflight *next; /* in the free list, the timing wheel or a ready list */
 	struct mca_inflight *next_in_group;
 	struct mca_read *reads;
@@ -97,16 +101,16 @@ struct mca_register_file {
 /* ---- Resources (resources.c) ----------------------------------------------------------------- */
 
 struct mca_resource_state {
-	uint64_t mask, ready_mask;
-	int buffer;
-	unsigned int slots; /* free buffer entries */
+	uint64_t mask, ready_mask; /* bit masks: the resource; its units or members not busy */
+	int buffer;		   /* entries; 0: in-order, -1: unlimited */
+	unsigned int slots;	   /* free buffer entries */
 	bool group, reserved;
 	struct mca_choice choice; /* round robin over units */
 };
 
 struct mca_busy {
-	uint64_t resource, unit;
-	uint64_t until;
+	uint64_t resource, unit; /* bit masks */
+	uint64_t until;		 /* cycle in which it becomes free */
 };
 
 struct mca_resources {
@@ -115,12 +119,12 @@ struct mca_resources {
 	uint64_t unit_mask, reserved_groups, available_buffers, reserved_buffers;
 	struct mca_busy *busy;
 	unsigned int busy_count;
-	uint64_t release; /* no unit becomes free before this cycle */
+	uint64_t earliest_release; /* no unit becomes free before this cycle */
 };
 
 /* A unit allocated to an instruction. */
 struct mca_pipe {
-	uint64_t resource, unit;
+	uint64_t resource, unit; /* bit masks */
 	unsigned int cycles;
 };
 #define MCA_PIPES_MAX 64
@@ -135,12 +139,13 @@ enum mca_buffers {
 
 /*
  * Memory instructions without dependencies among each other.  A group may issue when all its
- * predecessors have executed (or issued, if only the order matters).
+ * predecessors have executed, or have issued if only the order matters.  Executing: issued, but not
+ * executed.  Those executing and those executed are disjoint parts of the total.
  */
 struct mca_memory_group {
-	unsigned int predecessors, executing_predecessors, executed_predecessors;
+	unsigned int predecessors, executing_predecessors, executed_predecessors; /* groups */
 	unsigned int instructions, executing, executed;
-	unsigned int *successors; /* numbers of groups; top bit: only the order matters */
+	unsigned int *successors; /* numbers of groups; top bit: order only, waits for issue */
 	unsigned int successor_count, successor_size;
 	struct pesa_mca_critical critical;
 	struct mca_inflight *critical_instruction;
@@ -151,8 +156,12 @@ struct mca_memory_group {
 struct mca_memory {
 	struct mca_memory_group *groups; /* by number modulo size, a power of two */
 	unsigned int size, oldest, next;
-	unsigned int load, store; /* youngest group of each kind, 0: none */
+	unsigned int load, store, barrier; /* youngest group of each kind, 0: none */
 	unsigned int load_queue, store_queue, loads, stores;
+	/* Retired stores that are in the queue still: the cycles from which their entries are free,
+	 * oldest first, in a ring of store_queue; NULL: none are. */
+	uint64_t *leaving, drain_cycle;
+	unsigned int first_leaving, leaving_count, drained; /* drained: in drain_cycle */
 	bool no_alias;
 };
 
@@ -163,9 +172,10 @@ struct mca_stimuli {
 	uint64_t branches, loads;		/* counts so far */
 	uint64_t cycle, resume;			/* no delivery before this cycle */
 	unsigned int delivered, taken;		/* counts in this cycle */
-	unsigned int place, ahead; /* index of the next fetch; number of buffered instructions */
-	bool stopped;		   /* the last buffered instruction is a mispredicted branch */
-	bool waiting;		   /* for a mispredicted branch to execute */
+	unsigned int next_fetch;		/* index in the block */
+	unsigned int buffered;			/* instructions fetched, not dispatched */
+	bool stopped; /* the last buffered instruction is a mispredicted branch */
+	bool waiting; /* for a mispredicted branch to execute */
 	unsigned int branch;
 };
 
@@ -174,9 +184,9 @@ struct mca_stimuli {
 /* Parts of a snapshot; each engine has some of them. */
 enum mca_snapshot_part {
 	MCA_SNAPSHOT_POSITION,	 /* position in the block */
-	MCA_SNAPSHOT_CARRY_OVER, /* micro-ops still to be dispatched */
+	MCA_SNAPSHOT_CARRY_OVER, /* rest of an instruction wider than the dispatch width */
 	MCA_SNAPSHOT_FLIGHTS,	 /* in-flight instructions and their stages */
-	MCA_SNAPSHOT_USERS,	 /* number of operands that wait for each */
+	MCA_SNAPSHOT_USERS,	 /* for each in-flight instruction: reads of its results */
 	MCA_SNAPSHOT_TIMES,	 /* arrival of operands, end of execution */
 	MCA_SNAPSHOT_COMMITTED,	 /* write-back cycles of retired results */
 	MCA_SNAPSHOT_UNITS,	 /* busy units, and until when */
@@ -192,10 +202,10 @@ struct mca_snapshot {
 };
 
 struct mca_snapshots {
-	uint64_t left_out;   /* bit mask of snapshot parts not compared; for tests */
-	unsigned int oldest; /* age in cycles up to which a write-back can delay a read */
-	struct mca_snapshot now, then;
-	uint64_t then_number, then_cycle;
+	uint64_t ignored_parts;	       /* bit mask of snapshot parts not compared; for tests */
+	unsigned int oldest;	       /* age in cycles up to which a write-back can delay a read */
+	struct mca_snapshot now, then; /* current, previous */
+	uint64_t then_number, then_cycle; /* of the previous: instruction number, cycle */
 };
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -209,8 +219,8 @@ struct mca_inflight_list {
 struct mca_queue {
 	const struct mca_description *description;
 	struct mca_inflight *first, *best;
-	unsigned int active; /* index among the non-empty queues */
-	uint64_t busy;	     /* 1 + the last cycle in which units were unavailable */
+	unsigned int active_index; /* among the non-empty queues */
+	uint64_t busy;		   /* 1 + the last cycle in which units were unavailable */
 };
 
 #define MCA_WHEEL 64
@@ -236,11 +246,14 @@ struct mca_run {
 	const struct pesa_mca_run_options *options;
 	const struct pesa_mca_listener *listeners;
 	unsigned int listener_count;
-	uint32_t wanted;
+	uint32_t wanted; /* bit mask: kinds of events that a listener takes */
+	/* The frequent ones, sent again and again: what they do not have is zero. */
+	struct pesa_mca_event event;
 	struct pesa_error *error; /* noted by mca_fail(); NULL: none */
 
-	uint64_t now;		    /* current cycle */
-	uint64_t fetched, progress; /* instruction counts; cycle of the last progress */
+	uint64_t now;	   /* current cycle */
+	uint64_t fetched;  /* instructions fetched and retired, at the last progress */
+	uint64_t progress; /* cycle of the last progress: a fetch or a retirement */
 	bool done;
 	uint64_t next_number, last_number; /* instruction numbers */
 	uint64_t retired;
@@ -258,25 +271,27 @@ struct mca_run {
 	struct mca_snapshots snapshots;
 
 	/* out of order */
-	unsigned int dispatch_width, dispatch_available, carry_over;
-	struct mca_inflight *carried_over;
+	unsigned int dispatch_width, dispatch_available;
+	unsigned int carry_over;	   /* micro-ops of `carried_over` left for later cycles */
+	struct mca_inflight *carried_over; /* wider than the dispatch (in order: issue) width */
 	struct mca_reorder_entry *reorder;
 	unsigned int reorder_size, reorder_entries, reorder_available, reorder_next,
 		reorder_current;
 	struct mca_inflight_list waiting, pending, ready; /* maintained only for `pressure` */
 	struct mca_inflight_list issued;
 	struct mca_inflight_list executed_now, pending_now, ready_now;
-	struct mca_inflight_list known, arrived; /* may leave `waiting`, `pending` */
+	struct mca_inflight_list known, arrived; /* to be checked: may become pending, ready */
 	struct mca_inflight *wheel[MCA_WHEEL];	 /* issued and pending instructions, by cycle */
 	struct mca_queue *queues, **active;	 /* ready instructions, by description */
 	unsigned int active_count;
-	unsigned int dispatched_to_pending;
-	uint64_t busy_units;
-	bool token_stall;
+	unsigned int dispatched_to_pending; /* became pending at dispatch, in this cycle */
+	uint64_t
+		busy_units; /* bit mask: units that a ready instruction found busy, in this cycle */
+	bool token_stall;   /* dispatch stalls: no buffer or queue entry is free */
 	unsigned int dispatched_micro_ops, issued_micro_ops;
 	unsigned int *affected; /* lists in PESA_MCA_PRESSURE events, of `affected_size` each */
 	unsigned int *affected_memory;
-	uint64_t *waited;
+	uint64_t *waited; /* bit masks: the busy units that each of `affected` waits for */
 	unsigned int affected_size;
 
 	/* in order; `issued` and `carried_over` are used by both */
@@ -286,14 +301,14 @@ struct mca_run {
 	enum mca_stall_reason stall_reason;
 };
 
-/* Note an error of this cycle, or free it if there is one already.  The stages go on harmlessly, and
- * mca_run_cycles() returns it at the end of the cycle: most of them are too far down, and run too
- * often, to return it themselves. */
+/* Note an error of this cycle, or free it if there is one already.  The stages continue; results
+ * after an error are ignored.  mca_run_cycles() returns the error at the end of the cycle: most
+ * stages are too deep, and run too often, to return it themselves. */
 void mca_fail(struct mca_run *run, struct pesa_error *error);
 
 static inline bool mca_is_memory(const struct mca_inflight *flight)
 {
-	return flight->description->load || flight->description->store;
+	return flight->description->load || flight->description->store || flight->lowered->barrier;
 }
 
 void mca_register_read(struct mca_run *run, struct mca_read *read);
@@ -328,7 +343,7 @@ static inline bool mca_has_operands(const struct mca_run *run, const struct mca_
 	return !flight->producers && flight->arrival <= run->now;
 }
 
-/* Maximum number of units busy at a time, including reserved groups. */
+/* Maximum number of busy units at a time, reserved groups included. */
 unsigned int mca_resources_units(const struct pesa_mca_model *model);
 /* `busy` has room for mca_resources_units() elements. */
 void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model,
@@ -339,13 +354,13 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 unsigned int mca_resources_issue(struct mca_resources *resources, uint64_t now,
 				 const struct mca_description *description, struct mca_pipe *pipes);
 void mca_resources_cycle(struct mca_resources *resources, uint64_t now);
-/* Write the resources' part of a snapshot, without the parts in `left_out`.  Returns the number of
- * words.  Sorts the list of busy units. */
+/* Write the resources' part of a snapshot, without the parts in `ignored_parts`.  Returns the
+ * number of words.  Sorts the list of busy units. */
 unsigned int mca_resources_words(const struct pesa_mca_block *block,
 				 const struct mca_resources *resources);
-unsigned int mca_resources_write_down(struct mca_resources *resources,
-				      const struct pesa_mca_block *block, uint64_t left_out,
-				      uint64_t now, uint64_t *words);
+unsigned int mca_resources_snapshot(struct mca_resources *resources,
+				    const struct pesa_mca_block *block, uint64_t ignored_parts,
+				    uint64_t now, uint64_t *words);
 /* Mix a value into a fingerprint; likewise the round-robin state of units. */
 uint64_t mca_mix(uint64_t hash, uint64_t value);
 uint64_t mca_resources_mix(const struct mca_resources *resources,
@@ -355,7 +370,7 @@ void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
 
 struct pesa_error *mca_memory_init(struct mca_run *run);
-/* Needed only for events. */
+/* Update counters that only events report. */
 void mca_memory_cycle(struct mca_memory *memory);
 void mca_memory_dispatch(struct mca_run *run, struct mca_inflight *flight);
 bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_inflight *flight);
@@ -364,25 +379,27 @@ bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_inf
 bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_inflight *flight);
 void mca_memory_issued(struct mca_run *run, struct mca_inflight *flight);
 void mca_memory_executed(struct mca_run *run, struct mca_inflight *flight);
-void mca_memory_retired(struct mca_memory *memory, const struct mca_inflight *flight);
+void mca_memory_retired(struct mca_run *run, const struct mca_inflight *flight);
+/* Free the entries of retired stores that are in the cache by this cycle. */
+void mca_memory_free_stores(struct mca_run *run);
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_inflight *flight);
 
 void mca_snapshot_init(struct mca_run *run);
 /* Called after a cycle in which steady.next was reached. */
 void mca_snapshot_cycle(struct mca_run *run);
-/* Write the state that determines later cycles into snapshots.now, without `left_out`. */
+/* Write the state that determines later cycles into snapshots.now, without `ignored_parts`. */
 void mca_snapshot_write(struct mca_run *run);
 
 /* Latency of a result. */
 static inline int mca_result_latency(const struct mca_inflight *flight,
 				     const struct mca_result *result)
 {
-	return flight->given_latency < 0 ? result->description->latency : flight->given_latency;
+	return flight->actual_latency < 0 ? result->description->latency : flight->actual_latency;
 }
 static inline int mca_inflight_latency(const struct mca_inflight *flight)
 {
-	return flight->given_latency < 0 ? flight->description->latency : flight->given_latency;
+	return flight->actual_latency < 0 ? flight->description->latency : flight->actual_latency;
 }
 
 /* Scheduler. */

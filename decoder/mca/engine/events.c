@@ -19,25 +19,31 @@ void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
 	}
 }
 
+/* `flight` is NULL for an event of no instruction. */
+static void send_with_registers(struct mca_run *run, enum pesa_mca_event_kind kind,
+				const struct mca_inflight *flight, unsigned int micro_ops,
+				unsigned int registers)
+{
+	struct pesa_mca_event *event = &run->event;
+
+	event->kind = kind;
+	event->instruction = flight ? flight->instruction : 0;
+	event->micro_ops = micro_ops;
+	event->registers = registers;
+	mca_send(run, event);
+}
+
 void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
 		   const struct mca_inflight *flight)
 {
-	mca_send(run, &(struct pesa_mca_event){
-			      .kind = kind,
-			      .instruction = flight ? flight->instruction : 0,
-		      });
+	send_with_registers(run, kind, flight, 0, 0);
 }
 
 void mca_send_dispatched(struct mca_run *run, const struct mca_inflight *flight,
 			 unsigned int micro_ops, unsigned int registers)
 {
 	if (mca_wants(run, PESA_MCA_DISPATCHED))
-		mca_send(run, &(struct pesa_mca_event){
-				      .kind = PESA_MCA_DISPATCHED,
-				      .instruction = flight->instruction,
-				      .micro_ops = micro_ops,
-				      .registers = registers,
-			      });
+		send_with_registers(run, PESA_MCA_DISPATCHED, flight, micro_ops, registers);
 }
 
 void mca_send_issued(struct mca_run *run, const struct mca_inflight *flight,
@@ -69,12 +75,8 @@ void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight,
 		      unsigned int registers)
 {
 	if (mca_wants(run, PESA_MCA_RETIRED))
-		mca_send(run, &(struct pesa_mca_event){
-				      .kind = PESA_MCA_RETIRED,
-				      .instruction = flight->instruction,
-				      .micro_ops = flight->description->micro_ops,
-				      .registers = registers,
-			      });
+		send_with_registers(run, PESA_MCA_RETIRED, flight, flight->description->micro_ops,
+				    registers);
 }
 
 void mca_send_stall(struct mca_run *run, const struct mca_inflight *flight,

@@ -67,7 +67,7 @@ static void executed_and_retired(struct mca_run *run, struct mca_inflight *fligh
 	if (mca_is_memory(flight)) {
 		unsigned int freed = mca_register_retired(run, flight);
 
-		mca_memory_retired(&run->memory, flight);
+		mca_memory_retired(run, flight);
 		mca_send_retired(run, flight, freed);
 	} else {
 		mca_send_retired(run, flight, mca_register_retired(run, flight));
@@ -213,8 +213,8 @@ static bool is_available(const struct mca_run *run, const struct mca_inflight *f
 		return false;
 	if (run->bandwidth < micro_ops && micro_ops <= run->model->issue_width)
 		return false;
-	/* llvm-mca has an instruction of more micro-ops than the issue width begin with what is left
-	 * of a cycle, or with nothing; a core begins it in a cycle of its own. */
+	/* In llvm-mca an instruction wider than the issue width begins in the rest of a cycle, even
+	 * if that is empty; a core begins it in a cycle of its own. */
 	if (run->options->free_order && micro_ops > run->model->issue_width && run->issued_in_cycle)
 		return false;
 	return !(flight->description->flags & MCA_CLASS_BEGIN_GROUP) || !run->issued_in_cycle;

@@ -72,7 +72,7 @@ void mca_fetch(struct mca_run *run)
 		.lowered = lowered,
 		.description = lowered->description,
 		.instruction = run->next_number++,
-		.given_latency = -1,
+		.actual_latency = -1,
 		.reads = flight->reads,
 		.results = flight->results,
 	};

@@ -3,7 +3,8 @@
  * Memory groups: dependencies between loads and stores.
  *
  * A store waits for older loads and stores (or only for their order, if they do not alias); a load
- * may pass older loads, and older stores unless it aliases them.  Groups are numbered from 1.
+ * may pass older loads, and older stores unless it aliases them.  A barrier waits for all that are
+ * older, and all that are younger wait for it.  Groups are numbered from 1.
  */
 #include <string.h>
 
@@ -27,7 +28,14 @@ struct pesa_error *mca_memory_init(struct mca_run *run)
 	memory->load_queue = options->load_queue ? options->load_queue : run->model->load_queue;
 	memory->store_queue = options->store_queue ? options->store_queue : run->model->store_queue;
 	memory->no_alias = !options->loads_alias_stores;
-	return memory->groups ? NULL : pesa_error_no_memory();
+	if (!memory->groups)
+		return pesa_error_no_memory();
+	if (!options->store_ports || !memory->store_queue ||
+	    !pesa_mca_model_is_out_of_order(run->model))
+		return NULL;
+	memory->leaving =
+		mca_arena_take(&run->arena, memory->store_queue * sizeof(*memory->leaving));
+	return memory->leaving ? NULL : pesa_error_no_memory();
 }
 
 static bool is_executing(const struct mca_memory_group *group)
@@ -75,6 +83,17 @@ static unsigned int create_group(struct mca_run *run)
 		.live = true,
 	};
 	return memory->next++;
+}
+
+/* Likewise, with an instruction in it. */
+static unsigned int create_group_of(struct mca_run *run, struct mca_inflight *flight)
+{
+	unsigned int group = create_group(run);
+
+	flight->memory_group = group;
+	if (group)
+		group_of(&run->memory, group)->first = flight;
+	return group;
 }
 
 /* The instructions of a group may proceed, unless they wait for something else. */
@@ -135,15 +154,34 @@ static void add_successor(struct mca_run *run, unsigned int from, unsigned int t
 	group->successors[group->successor_count++] = to | (data ? 0 : ORDER_ONLY);
 }
 
+static void wait_for_barrier(struct mca_run *run, unsigned int group)
+{
+	if (run->memory.barrier)
+		add_successor(run, run->memory.barrier, group, true);
+}
+
+static void dispatch_barrier(struct mca_run *run, struct mca_inflight *flight)
+{
+	struct mca_memory *memory = &run->memory;
+	unsigned int group = create_group_of(run, flight);
+
+	if (!group)
+		return;
+	for (unsigned int i = memory->oldest; i != group; i++)
+		if (group_of(memory, i)->live)
+			add_successor(run, i, group, true);
+	memory->barrier = group;
+	memory->load = memory->store = 0;
+}
+
 static void dispatch_store(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_memory *memory = &run->memory;
-	unsigned int group = create_group(run);
+	unsigned int group = create_group_of(run, flight);
 
-	flight->memory_group = group;
 	if (!group)
 		return;
-	group_of(memory, group)->first = flight;
+	wait_for_barrier(run, group);
 	if (memory->load && !run->options->free_order)
 		add_successor(run, memory->load, group, !memory->no_alias);
 	if (memory->store && !run->options->free_order)
@@ -165,11 +203,10 @@ static void dispatch_load(struct mca_run *run, struct mca_inflight *flight)
 		flight->memory_group = group;
 		return;
 	}
-	group = create_group(run);
-	flight->memory_group = group;
+	group = create_group_of(run, flight);
 	if (!group)
 		return;
-	group_of(memory, group)->first = flight;
+	wait_for_barrier(run, group);
 	if (!memory->no_alias && memory->store)
 		add_successor(run, memory->store, group, true);
 	memory->load = group;
@@ -179,7 +216,9 @@ void mca_memory_dispatch(struct mca_run *run, struct mca_inflight *flight)
 {
 	run->memory.loads += flight->description->load;
 	run->memory.stores += flight->description->store;
-	if (flight->description->store)
+	if (flight->lowered->barrier)
+		dispatch_barrier(run, flight);
+	else if (flight->description->store)
 		dispatch_store(run, flight);
 	else
 		dispatch_load(run, flight);
@@ -269,12 +308,48 @@ void mca_memory_executed(struct mca_run *run, struct mca_inflight *flight)
 		memory->load = 0;
 	if (memory->store == flight->memory_group)
 		memory->store = 0;
+	if (memory->barrier == flight->memory_group)
+		memory->barrier = 0;
 	while (memory->oldest != memory->next && !group_of(memory, memory->oldest)->live)
 		memory->oldest++;
 }
 
-void mca_memory_retired(struct mca_memory *memory, const struct mca_inflight *flight)
+/* A retired store goes to the cache: in order, as many a cycle as there are ports. */
+static void drain(struct mca_run *run)
 {
+	struct mca_memory *memory = &run->memory;
+	unsigned int place = memory->first_leaving + memory->leaving_count++;
+
+	if (run->now >= memory->drain_cycle) {
+		memory->drain_cycle = run->now + 1;
+		memory->drained = 0;
+	} else if (memory->drained == run->options->store_ports) {
+		memory->drain_cycle++;
+		memory->drained = 0;
+	}
+	memory->drained++;
+	memory->leaving[place % memory->store_queue] =
+		memory->drain_cycle + run->options->store_latency + 1;
+}
+
+void mca_memory_retired(struct mca_run *run, const struct mca_inflight *flight)
+{
+	struct mca_memory *memory = &run->memory;
+
 	memory->loads -= flight->description->load;
-	memory->stores -= flight->description->store;
+	if (flight->description->store && memory->leaving)
+		drain(run);
+	else
+		memory->stores -= flight->description->store;
+}
+
+void mca_memory_free_stores(struct mca_run *run)
+{
+	struct mca_memory *memory = &run->memory;
+
+	while (memory->leaving_count && memory->leaving[memory->first_leaving] <= run->now) {
+		memory->first_leaving = (memory->first_leaving + 1) % memory->store_queue;
+		memory->leaving_count--;
+		memory->stores--;
+	}
 }

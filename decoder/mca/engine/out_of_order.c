@@ -51,7 +51,7 @@ static void retire_cycle(struct mca_run *run)
 		if (!entry->executed)
 			break;
 		if (mca_is_memory(flight)) {
-			mca_memory_retired(&run->memory, flight);
+			mca_memory_retired(run, flight);
 			mca_inflight_retire(run, flight);
 		}
 		mca_send_retired(run, flight, mca_register_retired(run, flight));
@@ -71,7 +71,7 @@ static void executed(struct mca_run *run, struct mca_inflight *flight)
 	mca_send_simple(run, PESA_MCA_EXECUTED, flight);
 	mca_stimuli_executed(run, flight);
 	mca_register_executed(run, flight);
-	run->reorder[flight->token].executed = true;
+	run->reorder[flight->reorder_index].executed = true;
 }
 
 /* ---- Execute --------------------------------------------------------------------------------- */
@@ -301,7 +301,7 @@ static void dispatch(struct mca_run *run, struct mca_inflight *flight)
 	if (run->reorder_next >= run->reorder_size)
 		run->reorder_next -= run->reorder_size;
 	run->reorder_available -= slots;
-	flight->token = token;
+	flight->reorder_index = token;
 	mca_send_dispatched(run, flight,
 			    micro_ops < run->dispatch_width ? micro_ops : run->dispatch_width,
 			    registers);

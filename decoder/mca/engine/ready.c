@@ -48,8 +48,8 @@ static struct mca_inflight *take(struct mca_run *run, struct mca_queue *queue)
 		link = &flight->next;
 	}
 	if (!queue->first) {
-		run->active[queue->active] = run->active[--run->active_count];
-		run->active[queue->active]->active = queue->active;
+		run->active[queue->active_index] = run->active[--run->active_count];
+		run->active[queue->active_index]->active_index = queue->active_index;
 	}
 	return taken;
 }

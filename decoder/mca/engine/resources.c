@@ -124,15 +124,15 @@ void mca_resources_cycle(struct mca_resources *resources, uint64_t now)
 {
 	unsigned int kept = 0;
 
-	if (now < resources->release)
+	if (now < resources->earliest_release)
 		return;
-	resources->release = UINT64_MAX;
+	resources->earliest_release = UINT64_MAX;
 	for (unsigned int i = 0; i < resources->busy_count; i++) {
 		struct mca_busy *busy = &resources->busy[i];
 
 		if (busy->until > now) {
-			if (busy->until < resources->release)
-				resources->release = busy->until;
+			if (busy->until < resources->earliest_release)
+				resources->earliest_release = busy->until;
 			resources->busy[kept++] = *busy;
 			continue;
 		}
@@ -273,8 +273,8 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 static void occupy(struct mca_resources *resources, uint64_t now, uint64_t resource, uint64_t unit,
 		   unsigned int cycles)
 {
-	if (resources->release > now)
-		resources->release = now + 1;
+	if (resources->earliest_release > now)
+		resources->earliest_release = now + 1;
 	for (unsigned int i = 0; i < resources->busy_count; i++)
 		if (resources->busy[i].resource == resource && resources->busy[i].unit == unit) {
 			resources->busy[i].until += cycles;

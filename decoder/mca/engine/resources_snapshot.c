@@ -24,12 +24,12 @@ unsigned int mca_resources_words(const struct pesa_mca_block *block,
 	return 3 * (block->unit_count + resources->busy_count + 1);
 }
 
-unsigned int mca_resources_write_down(struct mca_resources *resources,
-				      const struct pesa_mca_block *block, uint64_t left_out,
-				      uint64_t now, uint64_t *words)
+unsigned int mca_resources_snapshot(struct mca_resources *resources,
+				    const struct pesa_mca_block *block, uint64_t ignored_parts,
+				    uint64_t now, uint64_t *words)
 {
-	bool units = !(left_out >> MCA_SNAPSHOT_UNITS & 1);
-	bool next_units = !(left_out >> MCA_SNAPSHOT_NEXT_UNITS & 1);
+	bool units = !(ignored_parts >> MCA_SNAPSHOT_UNITS & 1);
+	bool next_units = !(ignored_parts >> MCA_SNAPSHOT_NEXT_UNITS & 1);
 	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < block->unit_count; i++) {

@@ -30,14 +30,6 @@ void mca_run_free(struct mca_run *run)
 	mca_arena_free(&arena);
 }
 
-void mca_fail(struct mca_run *run, struct pesa_error *error)
-{
-	if (run->error)
-		pesa_error_free(error);
-	else
-		run->error = error;
-}
-
 /* Take the error noted in a cycle. */
 static struct pesa_error *take_error(struct mca_run *run)
 {

@@ -77,7 +77,7 @@ static void become_ready(struct mca_run *run, struct mca_inflight *flight)
 		return;
 	}
 	if (!queue->first) {
-		queue->active = run->active_count;
+		queue->active_index = run->active_count;
 		run->active[run->active_count++] = queue;
 	}
 	flight->next = queue->first;
@@ -194,6 +194,7 @@ void mca_scheduler_cycle(struct mca_run *run)
 {
 	if (mca_wants(run, PESA_MCA_ISSUED))
 		mca_memory_cycle(&run->memory);
+	mca_memory_free_stores(run);
 	mca_resources_cycle(&run->resources, run->now);
 	advance_wheel(run);
 	promote_waiting(run);
@@ -234,10 +235,12 @@ unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_inflight *fligh
 	mca_buffers_release(&run->resources, flight->description->buffers);
 	count = mca_resources_issue(&run->resources, run->now, flight->description, pipes);
 	mca_inflight_execute(run, flight);
-	mca_inflight_find_critical(flight);
-	if (memory) {
+	if (memory)
 		mca_memory_issued(run, flight);
-		flight->critical_memory = mca_memory_critical(&run->memory, flight);
+	if (mca_wants(run, PESA_MCA_ISSUED)) {
+		mca_inflight_find_critical(flight);
+		if (memory)
+			flight->critical_memory = mca_memory_critical(&run->memory, flight);
 	}
 	if (flight->executed > run->now)
 		add_to_wheel(run, flight, flight->executed);

@@ -70,7 +70,7 @@ static uint64_t relative_group(const struct mca_run *run, unsigned int group)
 
 static bool has(const struct mca_run *run, enum mca_snapshot_part part)
 {
-	return !(run->snapshots.left_out >> part & 1);
+	return !(run->snapshots.ignored_parts >> part & 1);
 }
 
 static uint64_t from_now(const struct mca_run *run, uint64_t cycle)
@@ -112,8 +112,9 @@ static void put_committed(struct mca_run *run)
 	for (unsigned int i = 0; i < run->block->touched_count; i++) {
 		unsigned int reg = run->block->touched[i];
 		const struct mca_last_write *last = &run->registers.last[reg];
+		uint64_t oldest = last->after + run->snapshots.oldest;
 
-		if (last->valid && !last->result && run->now - last->cycle < run->snapshots.oldest)
+		if (last->valid && !last->result && run->now - last->cycle < oldest)
 			put_pair(run, (int)reg, (int)(run->now - last->cycle));
 	}
 }
@@ -126,9 +127,9 @@ static void put_resources(struct mca_run *run)
 	if (error)
 		mca_fail(run, error);
 	else
-		now->count += mca_resources_write_down(&run->resources, run->block,
-						       run->snapshots.left_out, run->now,
-						       now->words + now->count);
+		now->count += mca_resources_snapshot(&run->resources, run->block,
+						     run->snapshots.ignored_parts, run->now,
+						     now->words + now->count);
 }
 
 static void put_memory(struct mca_run *run)
@@ -137,6 +138,8 @@ static void put_memory(struct mca_run *run)
 
 	put_pair(run, (int)relative_group(run, memory->load),
 		 (int)relative_group(run, memory->store));
+	if (run->block->barriers)
+		put(run, relative_group(run, memory->barrier));
 	put(run, memory->next - memory->oldest);
 	for (unsigned int i = memory->oldest; i != memory->next; i++) {
 		const struct mca_memory_group *group = &memory->groups[i & (memory->size - 1)];

@@ -36,14 +36,15 @@ static void fetch_ahead(struct mca_run *run)
 
 	if (stimuli->stopped || stimuli->waiting || stimuli->cycle < stimuli->resume)
 		return;
-	while (stimuli->ahead < options->fetch_buffer &&
+	while (stimuli->buffered < options->fetch_buffer &&
 	       (!options->fetch_width || count < options->fetch_width)) {
-		const struct mca_lowered *lowered = &run->block->lowered[stimuli->place];
+		const struct mca_lowered *lowered = &run->block->lowered[stimuli->next_fetch];
 
 		if (count && lowered->begins_block)
 			return;
-		stimuli->place = stimuli->place + 1 == run->block->count ? 0 : stimuli->place + 1;
-		stimuli->ahead++;
+		stimuli->next_fetch =
+			stimuli->next_fetch + 1 == run->block->count ? 0 : stimuli->next_fetch + 1;
+		stimuli->buffered++;
 		count++;
 		stimuli->stopped = mispredicts(stimuli, lowered);
 		if (stimuli->stopped || (lowered->taken && ++taken == options->taken_branches))
@@ -67,7 +68,7 @@ bool mca_stimuli_delivers(const struct mca_run *run)
 	const struct pesa_mca_stimuli *options = stimuli->options;
 
 	if (options->fetch_buffer)
-		return stimuli->ahead;
+		return stimuli->buffered;
 	if (stimuli->waiting || stimuli->cycle < stimuli->resume)
 		return false;
 	if (options->fetch_width && stimuli->delivered >= options->fetch_width)
@@ -98,17 +99,18 @@ void mca_stimuli_delivered(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_stimuli *stimuli = &run->stimuli;
 	const struct pesa_mca_stimuli *options = stimuli->options;
-	bool missed = false, mispredicted;
+	bool missed = flight->lowered->late, mispredicted;
 
 	stimuli->delivered++;
 	stimuli->taken += flight->lowered->taken;
-	if (flight->lowered->scalar_load && options->load_latencies) {
-		flight->given_latency = load_latency(stimuli, &missed);
-		if (missed)
-			mca_send_simple(run, PESA_MCA_MISSED, flight);
-	}
+	if (missed)
+		flight->actual_latency = flight->description->latency + (int)flight->lowered->late;
+	else if (flight->lowered->scalar_load && options->load_latencies)
+		flight->actual_latency = load_latency(stimuli, &missed);
+	if (missed)
+		mca_send_simple(run, PESA_MCA_MISSED, flight);
 	if (options->fetch_buffer)
-		mispredicted = !--stimuli->ahead && stimuli->stopped;
+		mispredicted = !--stimuli->buffered && stimuli->stopped;
 	else
 		mispredicted = mispredicts(stimuli, flight->lowered);
 	if (mispredicted) {

@@ -101,7 +101,7 @@ struct mca_fast_level {
 };
 
 struct mca_fast_snapshots {
-	uint64_t left_out; /* bit mask of snapshot parts not compared; for tests */
+	uint64_t ignored_parts; /* bit mask of snapshot parts not compared; for tests */
 	struct mca_fast_snapshot now, then;
 	int32_t most_users; /* maximum number of users of an instruction since `then` */
 	struct mca_fast_level reorder, registers, loads, stores, buffers[MCA_RESOURCES_MAX + 1];
@@ -176,7 +176,8 @@ void mca_fast_plan(struct mca_fast *fast, void *memory);
 
 void mca_fast_snapshot_init(struct mca_fast *fast, bool wanted, void *memory);
 size_t mca_fast_snapshot_size(const struct mca_fast *fast);
-/* Write the state that determines later cycles into snapshots.now, without the parts in `left_out`. */
+/* Write the state that determines later cycles into snapshots.now, without the parts in
+ * `ignored_parts`. */
 void mca_fast_snapshot_write(struct mca_fast *fast);
 /* Called after a cycle in which steady.next was reached. */
 void mca_fast_snapshot_cycle(struct mca_fast *fast);

@@ -87,7 +87,7 @@ bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_r
 		if (listeners[i].kinds)
 			return false;
 	if (!pesa_mca_model_is_out_of_order(block->model) || options->stimuli ||
-	    options->free_order || block->forwarders)
+	    options->free_order || options->store_ports || block->forwarders || block->barriers)
 		return false;
 	if (block->description_count <= MCA_FAST_KINDS_MAX)
 		return true;

@@ -21,7 +21,7 @@
 
 static bool has(const struct mca_fast *fast, enum mca_snapshot_part part)
 {
-	return !(fast->snapshots.left_out >> part & 1);
+	return !(fast->snapshots.ignored_parts >> part & 1);
 }
 
 static void put(struct mca_fast_snapshot *snapshot, uint64_t value)
@@ -144,12 +144,12 @@ void mca_fast_snapshot_write(struct mca_fast *fast)
 	if (has(fast, MCA_SNAPSHOT_UNITS))
 		put(now, fast->resources.reserved_buffers);
 	if (fast->units.plain)
-		now->word_count += mca_units_write_down(&fast->units, fast->snapshots.left_out,
-							fast->now, now->words + now->word_count);
+		now->word_count += mca_units_snapshot(&fast->units, fast->snapshots.ignored_parts,
+						      fast->now, now->words + now->word_count);
 	else
-		now->word_count += mca_resources_write_down(&fast->resources, fast->block,
-							    fast->snapshots.left_out, fast->now,
-							    now->words + now->word_count);
+		now->word_count += mca_resources_snapshot(&fast->resources, fast->block,
+							  fast->snapshots.ignored_parts, fast->now,
+							  now->words + now->word_count);
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */

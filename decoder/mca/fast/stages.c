@@ -411,10 +411,10 @@ static uint64_t next_cycle(const struct mca_fast *fast)
 
 	if (fast->head != fast->tail && oldest->stage == MCA_ISSUED && oldest->time + 1 < next)
 		next = oldest->time + 1;
-	if (fast->units.release < next)
-		next = fast->units.release;
-	if (fast->resources.busy_count && fast->resources.release < next)
-		next = fast->resources.release;
+	if (fast->units.earliest_release < next)
+		next = fast->units.earliest_release;
+	if (fast->resources.busy_count && fast->resources.earliest_release < next)
+		next = fast->resources.earliest_release;
 	return next > fast->now ? next : fast->now + 1;
 }
 

@@ -80,7 +80,7 @@ void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block,
 	const struct pesa_mca_model *model = block->model;
 	struct uses uses = {0};
 
-	*units = (struct mca_units){.release = UINT64_MAX, .busy = memory};
+	*units = (struct mca_units){.earliest_release = UINT64_MAX, .busy = memory};
 	units->once = (uint8_t *)(units->busy + mca_resources_units(model));
 	units->plain = find_uses(block, &uses);
 	for (unsigned int i = 0; i < model->resource_count; i++) {
@@ -126,13 +126,13 @@ void mca_units_release(struct mca_units *units, uint64_t now)
 {
 	unsigned int kept = 0;
 
-	units->release = UINT64_MAX;
+	units->earliest_release = UINT64_MAX;
 	for (unsigned int i = 0; i < units->busy_count; i++) {
 		struct mca_unit_busy busy = units->busy[i];
 
 		if (busy.until > now) {
-			if (busy.until < units->release)
-				units->release = busy.until;
+			if (busy.until < units->earliest_release)
+				units->earliest_release = busy.until;
 			units->busy[kept++] = busy;
 			continue;
 		}
@@ -145,12 +145,12 @@ void mca_units_release(struct mca_units *units, uint64_t now)
 /* ---- Snapshots ------------------------------------------------------------------------------- */
 
 /* State before a cycle: units that become free in it need no word. */
-unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_out, uint64_t now,
-				  uint64_t *words)
+unsigned int mca_units_snapshot(const struct mca_units *units, uint64_t ignored_parts, uint64_t now,
+				uint64_t *words)
 {
 	unsigned int count = 0, first;
 
-	for (uint64_t rest = units->groups; rest && !(left_out >> MCA_SNAPSHOT_NEXT_UNITS & 1);
+	for (uint64_t rest = units->groups; rest && !(ignored_parts >> MCA_SNAPSHOT_NEXT_UNITS & 1);
 	     rest &= rest - 1) {
 		const struct mca_choice *choice = &units->choice[__builtin_ctzll(rest)];
 
@@ -158,8 +158,8 @@ unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_o
 		words[count++] = choice->removed;
 	}
 	first = count;
-	for (unsigned int i = 0; i < units->busy_count && !(left_out >> MCA_SNAPSHOT_UNITS & 1);
-	     i++) {
+	for (unsigned int i = 0;
+	     i < units->busy_count && !(ignored_parts >> MCA_SNAPSHOT_UNITS & 1); i++) {
 		const struct mca_unit_busy *busy = &units->busy[i];
 		uint64_t word = (uint64_t)busy->pool << 32 | (busy->until - now);
 		unsigned int place = count;

@@ -38,7 +38,7 @@ struct mca_units {
 	uint8_t *once;		    /* pools of units taken for the current cycle only */
 	struct mca_unit_busy *busy; /* units taken for longer */
 	unsigned int once_count, busy_count;
-	uint64_t release; /* first cycle in which one of these becomes free */
+	uint64_t earliest_release; /* first cycle in which one of these becomes free */
 };
 
 /* Size of a block's units in bytes, a multiple of 8. */
@@ -49,8 +49,8 @@ void mca_units_describe(const struct mca_units *units, const struct mca_descript
 			struct mca_unit_use *uses);
 
 /* Parts of a snapshot and of a fingerprint, like mca_resources_words() and _mix(). */
-unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_out, uint64_t now,
-				  uint64_t *words);
+unsigned int mca_units_snapshot(const struct mca_units *units, uint64_t ignored_parts, uint64_t now,
+				uint64_t *words);
 uint64_t mca_units_mix(const struct mca_units *units, uint64_t hash);
 
 /* Free the units whose time is over. */
@@ -63,7 +63,7 @@ static inline void mca_units_cycle(struct mca_units *units, uint64_t now)
 		units->left[pool]++;
 		units->free |= UINT64_C(1) << pool;
 	}
-	if (now >= units->release)
+	if (now >= units->earliest_release)
 		mca_units_release(units, now);
 }
 
@@ -97,8 +97,8 @@ static inline void mca_units_take(struct mca_units *units, uint64_t now,
 			continue;
 		}
 		units->busy[units->busy_count++] = (struct mca_unit_busy){now + use->cycles, pool};
-		if (now + use->cycles < units->release)
-			units->release = now + use->cycles;
+		if (now + use->cycles < units->earliest_release)
+			units->earliest_release = now + use->cycles;
 	}
 }
 

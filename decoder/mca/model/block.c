@@ -21,6 +21,23 @@ struct operands {
 	uint16_t reg[OPERANDS_MAX];
 };
 
+#define OPCODES_REMEMBERED 64 /* a power of two */
+
+/* An opcode of the decoder that was looked up by name among the model's. */
+struct found_opcode {
+	const char *name; /* NULL: none */
+	int opcode;
+};
+
+#define BOUND_REMEMBERED 256 /* a power of two */
+
+/* An instruction as it was bound, before what depends on its place in the block. */
+struct bound {
+	const struct pesa_mca_instruction *instruction; /* NULL: none */
+	struct mca_lowered lowered;
+	enum pesa_flow flow;
+};
+
 struct binder {
 	struct pesa_mca_block *block;
 	const struct pesa_mca_model *model;
@@ -30,6 +47,8 @@ struct binder {
 	struct mca_description *shared; /* descriptions that later instances may share */
 	/* by register used in the block; owned */
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
+	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
+	struct bound bound[BOUND_REMEMBERED];	       /* by place_of() */
 };
 
 /* Find the read-advances of one operand. */
@@ -373,7 +392,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	uint16_t class =
 		mca_model_class(binder->model, opcode, instruction->lmul, instruction->sew);
 	bool variant = class != MCA_CLASS_UNSUPPORTED && (class & MCA_CLASS_VARIANT);
-	bool shared = !variant && instruction->latency < 0;
+	bool shared = !variant && instruction->latency < 0 && !instruction->no_units;
 	char scheduling_class =
 		mca_scheduling_classes[operands->opcode->scheduling]
 				      [mca_vector_place(instruction->lmul, instruction->sew)];
@@ -411,6 +430,10 @@ static struct pesa_error *find_description(struct binder *binder,
 		description->latency = instruction->latency;
 		for (unsigned int i = 0; i < description->writes; i++)
 			description->write[i].latency = instruction->latency;
+	}
+	if (instruction->no_units) {
+		description->usages = 0;
+		description->groups = 0;
 	}
 	description->number = block->description_count;
 	block->descriptions[block->description_count++] = description;
@@ -474,6 +497,25 @@ static struct pesa_error *lower(struct binder *binder, const struct operands *op
 	return NULL;
 }
 
+/* A barrier that the model does not have: one micro-op of one cycle, without resources. */
+static struct pesa_error *bind_unknown_barrier(struct binder *binder, struct mca_lowered *lowered)
+{
+	struct pesa_mca_block *block = binder->block;
+	struct mca_description *description = mca_arena_take(&block->arena, sizeof(*description));
+
+	if (!description)
+		return pesa_error_no_memory();
+	*description = (struct mca_description){
+		.class = MCA_CLASS_UNSUPPORTED,
+		.latency = 1,
+		.micro_ops = 1,
+		.number = block->description_count,
+	};
+	block->descriptions[block->description_count++] = description;
+	lowered->description = description;
+	return NULL;
+}
+
 static struct pesa_error *unsupported(const struct binder *binder,
 				      const struct pesa_mca_instruction *instruction,
 				      unsigned int index)
@@ -492,24 +534,87 @@ static struct pesa_error *unsupported(const struct binder *binder,
 					 : pesa_opcode_get(instruction->insn.opcode)->name);
 }
 
-/* Set the properties used for external stimuli (stimuli.c). */
-static void describe_flow(const struct pesa_mca_instruction *instruction,
+static enum pesa_flow flow_of(const struct pesa_mca_instruction *instruction)
+{
+	return instruction->pseudo ? PESA_FLOW_CALL : pesa_insn_flow(&instruction->insn);
+}
+
+/* Set the properties used for external stimuli (stimuli.c) that each instance has. */
+static void describe_flow(const struct pesa_mca_instruction *instruction, enum pesa_flow flow,
 			  struct mca_lowered *lowered)
 {
-	enum pesa_flow flow =
-		instruction->pseudo ? PESA_FLOW_CALL : pesa_insn_flow(&instruction->insn);
 	uint32_t properties = pesa_opcode_get(instruction->insn.opcode)->properties;
 
-	lowered->taken = flow == PESA_FLOW_BRANCH
-				 ? instruction->taken
-				 : flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
 	lowered->predicted = flow == PESA_FLOW_BRANCH || flow == PESA_FLOW_INDIRECT ||
 			     flow == PESA_FLOW_INDIRECT_CALL || flow == PESA_FLOW_COROUTINE;
-	lowered->mispredicted = instruction->mispredicted;
-	lowered->begins_block = instruction->begins_block;
 	lowered->scalar_load =
 		properties & PESA_OPCODE_LOAD &&
 		!(properties & (PESA_OPCODE_STORE | PESA_OPCODE_VECTOR | PESA_OPCODE_ATOMIC));
+}
+
+/* Set the properties of this instance. */
+static void describe_instance(const struct pesa_mca_instruction *instruction, enum pesa_flow flow,
+			      struct mca_lowered *lowered)
+{
+	lowered->taken = flow == PESA_FLOW_BRANCH
+				 ? instruction->taken
+				 : flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
+	lowered->mispredicted = instruction->mispredicted;
+	lowered->begins_block = instruction->begins_block;
+	lowered->late = instruction->late;
+}
+
+/* Names of opcodes are constants, so equal pointers are equal names. */
+static int find_opcode(struct binder *binder, const char *name)
+{
+	struct found_opcode *found = &binder->found[((uintptr_t)name >> 3) % OPCODES_REMEMBERED];
+
+	if (found->name != name)
+		*found = (struct found_opcode){name, mca_opcode_find(name, strlen(name))};
+	return found->opcode;
+}
+
+/* Bind an instruction, without what depends on its place.  No description: it is not supported. */
+static struct pesa_error *bind_anywhere(struct binder *binder,
+					const struct pesa_mca_instruction *instruction,
+					struct bound *bound)
+{
+	const char *name = instruction->pseudo ? instruction->pseudo
+					       : pesa_opcode_get(instruction->insn.opcode)->name;
+	int opcode = find_opcode(binder, name);
+	struct operands operands = {0};
+	struct pesa_error *error;
+
+	*bound = (struct bound){.instruction = instruction, .flow = flow_of(instruction)};
+	describe_flow(instruction, bound->flow, &bound->lowered);
+	if (opcode < 0)
+		return NULL;
+	error = read_operands(instruction, opcode, &operands);
+	if (!error)
+		error = find_description(binder, instruction, opcode, &operands,
+					 &bound->lowered.description);
+	if (error || !bound->lowered.description)
+		return error;
+	return lower(binder, &operands, &bound->lowered);
+}
+
+/* Where an instruction is remembered. */
+static struct bound *place_of(struct binder *binder, const struct pesa_mca_instruction *instruction)
+{
+	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
+			UINT64_C(0x9e3779b97f4a7c15);
+
+	return &binder->bound[(hash >> 32) % BOUND_REMEMBERED];
+}
+
+/* Whether two instructions are equal but for their place.  Those with a latency of their own have a
+ * description of their own. */
+static bool is_bound_alike(const struct pesa_mca_instruction *one,
+			   const struct pesa_mca_instruction *other)
+{
+	return one->insn.bits == other->insn.bits && one->insn.opcode == other->insn.opcode &&
+	       !one->pseudo && !other->pseudo && one->lmul == other->lmul &&
+	       one->sew == other->sew && one->latency < 0 && other->latency < 0;
 }
 
 static struct pesa_error *bind(struct binder *binder,
@@ -517,27 +622,28 @@ static struct pesa_error *bind(struct binder *binder,
 {
 	struct pesa_mca_block *block = binder->block;
 	struct mca_lowered *lowered = &block->lowered[block->count];
-	const char *name = instruction->pseudo ? instruction->pseudo
-					       : pesa_opcode_get(instruction->insn.opcode)->name;
-	int opcode = mca_opcode_find(name, strlen(name));
-	struct operands operands;
-	struct pesa_error *error;
+	struct bound *bound = place_of(binder, instruction);
+	struct pesa_error *error = NULL;
 
-	if (opcode >= 0) {
-		error = read_operands(instruction, opcode, &operands);
-		if (!error)
-			error = find_description(binder, instruction, opcode, &operands,
-						 &lowered->description);
-		if (error)
-			return error;
-	}
-	if (opcode < 0 || !lowered->description)
+	/* Where all instances of an opcode have the operands of the first one, so has this one. */
+	if (!binder->options->own_operands || !bound->instruction ||
+	    !is_bound_alike(bound->instruction, instruction))
+		error = bind_anywhere(binder, instruction, bound);
+	if (error)
+		return error;
+	if (!bound->lowered.description && !instruction->barrier)
 		return binder->options->skip_unsupported ? NULL
 							 : unsupported(binder, instruction, index);
+	*lowered = bound->lowered;
 	lowered->source = index;
-	describe_flow(instruction, lowered);
+	describe_instance(instruction, bound->flow, lowered);
+	if (!lowered->description)
+		error = bind_unknown_barrier(binder, lowered);
 	block->count++; /* from here on freed with the block */
-	error = lower(binder, &operands, lowered);
+	if (!error && instruction->barrier) {
+		lowered->barrier = block->barriers = true;
+		error = mca_wait_for_stores(block, lowered, binder->options);
+	}
 	return error || !instruction->forwarded_by
 		       ? error
 		       : mca_forward(block, lowered, instruction, binder->options);
@@ -638,7 +744,7 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 	binder.block->descriptions = mca_arena_take_raw(
 		&binder.block->arena, count * sizeof(*binder.block->descriptions));
 	binder.block->lowered =
-		mca_arena_take(&binder.block->arena, count * sizeof(*binder.block->lowered));
+		mca_arena_take_raw(&binder.block->arena, count * sizeof(*binder.block->lowered));
 	if (!binder.block->descriptions || !binder.block->lowered)
 		error = pesa_error_no_memory();
 	for (unsigned int i = 0; i < count && !error; i++)

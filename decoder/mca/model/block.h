@@ -90,6 +90,8 @@ struct mca_lowered {
 	bool predicted;	   /* conditional or indirect transfer: may be mispredicted */
 	bool mispredicted; /* mispredicted in every iteration */
 	bool scalar_load;  /* takes the latency given for loads */
+	bool barrier;	   /* orders loads and stores */
+	unsigned int late; /* cycles of a miss, beyond the model's latency */
 	unsigned int writes, reads;
 	struct mca_lowered_write *write;
 	struct mca_lowered_read *read;
@@ -107,6 +109,7 @@ struct pesa_mca_block {
 	uint8_t unit[MCA_RESOURCES_MAX + 1]; /* resources used, their members and groups */
 	unsigned int unit_count;
 	unsigned int forwarders; /* number of stores with a forwarding register */
+	bool barriers;		 /* an instruction is a barrier */
 };
 
 /*
@@ -116,6 +119,9 @@ struct pesa_mca_block {
 struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered *load,
 			       const struct pesa_mca_instruction *instruction,
 			       const struct pesa_mca_block_options *options);
+/* Make a barrier wait until the last store before it is in the cache; stores get there in order. */
+struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_lowered *barrier,
+				       const struct pesa_mca_block_options *options);
 
 /* Cycles by which a read of a write may be earlier than the completion of the result. */
 static inline int mca_advance(const struct mca_lowered_read *read, unsigned int write_name)

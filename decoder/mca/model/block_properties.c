@@ -42,7 +42,10 @@ void pesa_mca_block_information(const struct pesa_mca_block *block, unsigned int
 	const struct pesa_mca_model *model = block->model;
 	const struct mca_lowered *lowered = &block->lowered[index];
 	const struct mca_description *description = lowered->description;
-	const struct mca_class *class = &model->classes[description->class];
+	static const struct mca_class none = {.micro_ops = 1};
+	const struct mca_class *class = description->class == MCA_CLASS_UNSUPPORTED
+						? &none
+						: &model->classes[description->class];
 	const struct mca_advance *advance = &model->advances[class->advance];
 	int latency = 0, forwarding = 0, bypass = 0;
 	unsigned int slowest = 0;

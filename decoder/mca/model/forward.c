@@ -48,6 +48,25 @@ static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered
 	return NULL;
 }
 
+/* Make an instruction read the data of a store, `early` cycles before it would be a result. */
+static struct pesa_error *read_from(struct pesa_mca_block *block, struct mca_lowered *reader,
+				    unsigned int reg, int early)
+{
+	struct mca_advance *advance = mca_arena_take(&block->arena, sizeof(*advance));
+	struct mca_lowered_read *reads =
+		mca_arena_grow(&block->arena, reader->read, reader->reads * sizeof(*reads),
+			       (reader->reads + 1) * sizeof(*reads));
+
+	if (!advance || !reads)
+		return pesa_error_no_memory();
+	advance->cycles = (int16_t)early;
+	reads[reader->reads] = (struct mca_lowered_read){
+		.reg = (uint16_t)reg, .advances = 1, .advance = advance, .parts = &no_parts};
+	reader->read = reads;
+	reader->reads++;
+	return NULL;
+}
+
 struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered *load,
 			       const struct pesa_mca_instruction *instruction,
 			       const struct pesa_mca_block_options *options)
@@ -56,8 +75,6 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 	bool partly = instruction->forwarded_partly;
 	struct mca_lowered *store =
 		distance <= load->source ? find_source(block, load->source - distance) : NULL;
-	struct mca_lowered_read *reads;
-	struct mca_advance *advance;
 	struct pesa_error *error;
 
 	if (!store || !store->description->store || !load->description->load ||
@@ -69,16 +86,23 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 		      &reg);
 	if (error || !reg)
 		return error;
-	advance = mca_arena_take(&block->arena, sizeof(*advance));
-	reads = mca_arena_grow(&block->arena, load->read, load->reads * sizeof(*reads),
-			       (load->reads + 1) * sizeof(*reads));
-	if (!advance || !reads)
-		return pesa_error_no_memory();
 	/* The data is needed when the load completes, not when it issues. */
-	advance->cycles = (int16_t)load->description->latency;
-	reads[load->reads] = (struct mca_lowered_read){
-		.reg = (uint16_t)reg, .advances = 1, .advance = advance, .parts = &no_parts};
-	load->read = reads;
-	load->reads++;
-	return NULL;
+	return read_from(block, load, reg, load->description->latency);
+}
+
+struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_lowered *barrier,
+				       const struct pesa_mca_block_options *options)
+{
+	struct mca_lowered *store = barrier;
+	struct pesa_error *error;
+	unsigned int reg;
+
+	while (store > block->lowered && !store[-1].description->store)
+		store--;
+	if (store == block->lowered)
+		return NULL;
+	error = leave(block, store - 1, true, (int)options->drain_latency, &reg);
+	/* `drain_latency` includes the time of a load that reads from the cache afterwards. */
+	return error || !reg ? error
+			     : read_from(block, barrier, reg, (int)options->drain_latency / 2);
 }

@@ -129,7 +129,7 @@ static struct pesa_error *parse_set(struct mca_parser *parser)
 	return mca_parse_end(parser);
 }
 
-/* Change the complete model as the lines `set` say, in their order. */
+/* Apply the changes of the lines `set` to the complete model, in their order. */
 static struct pesa_error *apply_sets(struct mca_parser *parser)
 {
 	struct pesa_error *error = NULL, *placed;

@@ -24,7 +24,7 @@ struct mca_name_table {
 	struct hash_index index;
 };
 
-/* A line `set`: a change of what the other lines say. */
+/* A line `set`: a change of the model that the other lines define. */
 struct mca_set {
 	const char *change;
 	unsigned int line;
@@ -72,7 +72,7 @@ struct pesa_error *mca_parse_write(struct mca_parser *parser);
 struct pesa_error *mca_parse_read(struct mca_parser *parser);
 struct pesa_error *mca_parse_variant(struct mca_parser *parser);
 
-/* The class that a word names, NAME of a line `class` or NAME/WRITE; -1: there is none. */
+/* The class that a word names, NAME of a line `class` or NAME/WRITE; -1: none. */
 int mca_parse_find_class(const struct mca_parser *parser, char *word);
 
 /* Link resources and groups, once all of them are defined. */

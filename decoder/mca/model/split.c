@@ -135,7 +135,8 @@ static struct pesa_error *repeat_variant(struct pesa_mca_model *model, uint16_t 
 
 struct pesa_error *mca_model_split_opcode(struct pesa_mca_model *model, unsigned int opcode)
 {
-	/* The class without an LMUL, and those by LMUL and SEW: equal ones stay equal. */
+	/* Split the class without an LMUL and the classes by LMUL and SEW: equal classes stay
+	 * equal. */
 	uint16_t *slot[1 + MCA_LMULS * MCA_SEWS], before[1 + MCA_LMULS * MCA_SEWS];
 	unsigned int slots = 0;
 	struct pesa_error *error = mca_model_own_opcodes(model);

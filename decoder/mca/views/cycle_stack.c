@@ -20,11 +20,14 @@ static const uint16_t causes[] = {
 	[CAUSE_MISSED] = PESA_CAUSE_DCACHE_MISS,
 	[CAUSE_MISPREDICTED] = PESA_CAUSE_BRANCH_MISPREDICT,
 };
-#define CAUSES (sizeof(causes) / sizeof(causes[0]))
+#define CAUSES	(sizeof(causes) / sizeof(causes[0]))
+#define BUCKETS (PESA_STATE_COUNT * CAUSES)
 
+/* Most instructions have one or two buckets of all. */
 struct entry {
-	uint64_t weight[PESA_STATE_COUNT][CAUSES];
+	uint64_t used; /* bit mask of the buckets with a weight; others have none yet */
 	uint64_t executions;
+	uint64_t weight[BUCKETS];
 };
 
 /* An event of an in-flight instruction. */
@@ -112,10 +115,20 @@ static struct mark *marks_find(const struct marks *marks, unsigned int number)
 	return NULL;
 }
 
+static struct entry *entry_of(struct pesa_mca_cycle_stack *stack, unsigned int number)
+{
+	return &stack->entries[number < stack->count ? number : number % stack->count];
+}
+
 static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsigned int state,
 		 unsigned int cause, uint64_t weight)
 {
-	stack->entries[number % stack->count].weight[state][cause] += weight;
+	struct entry *entry = entry_of(stack, number);
+	unsigned int bucket = state * CAUSES + cause;
+	uint64_t bit = UINT64_C(1) << bucket;
+
+	entry->weight[bucket] = weight + (entry->used & bit ? entry->weight[bucket] : 0);
+	entry->used |= bit;
 }
 
 static struct pesa_error *retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
@@ -130,7 +143,7 @@ static struct pesa_error *retired(struct pesa_mca_cycle_stack *stack, unsigned i
 	}
 	if (mark)
 		*mark = stack->marks.mark[--stack->marks.count];
-	stack->entries[number % stack->count].executions++;
+	entry_of(stack, number)->executions++;
 	error = numbers_add(&stack->now, number);
 	if (error)
 		return error;
@@ -207,9 +220,6 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 			stack->flushing = false;
 		break;
 	case PESA_MCA_STALLED:
-		/* Out of order, an instruction is not in the pipeline before dispatch. */
-		if (stack->out_of_order)
-			break;
 		stack->held = stack->waiting = true;
 		/* It has arrived, so a flush is over. */
 		if (event->instruction > stack->branch)
@@ -245,11 +255,13 @@ struct pesa_error *pesa_mca_cycle_stack_create(const struct pesa_mca_block *bloc
 		return pesa_error_no_memory();
 	stack->count = pesa_mca_block_count(block);
 	stack->out_of_order = pesa_mca_model_is_out_of_order(pesa_mca_block_model(block));
-	stack->entries = calloc(stack->count + 1, sizeof(*stack->entries));
+	stack->entries = malloc((stack->count + 1) * sizeof(*stack->entries));
 	if (!stack->entries) {
 		free(stack);
 		return pesa_error_no_memory();
 	}
+	for (unsigned int i = 0; i < stack->count; i++)
+		stack->entries[i].used = stack->entries[i].executions = 0;
 	*result = stack;
 	return NULL;
 }
@@ -270,8 +282,10 @@ struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_sta
 	return (struct pesa_mca_listener){
 		.event = on_event,
 		.data = stack,
+		/* Out of order, an instruction is not in the pipeline before dispatch. */
 		.kinds = 1u << PESA_MCA_CYCLE_BEGIN | 1u << PESA_MCA_CYCLE_END |
-			 1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_STALLED |
+			 1u << PESA_MCA_DISPATCHED |
+			 (stack->out_of_order ? 0 : 1u << PESA_MCA_STALLED) |
 			 1u << PESA_MCA_RETIRED | 1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_MISSED |
 			 1u << PESA_MCA_MISPREDICTED,
 	};
@@ -294,17 +308,15 @@ unsigned int pesa_mca_cycle_stack_buckets(const struct pesa_mca_cycle_stack *sta
 {
 	unsigned int count = 0;
 
-	_Static_assert(PESA_STATE_COUNT * CAUSES <= PESA_MCA_BUCKETS_MAX, "room for all buckets");
-	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++)
-		for (unsigned int cause = 0; cause < CAUSES; cause++) {
-			uint64_t weight = stack->entries[index].weight[state][cause];
+	_Static_assert(BUCKETS <= PESA_MCA_BUCKETS_MAX, "room for all buckets");
+	for (uint64_t left = stack->entries[index].used; left; left &= left - 1) {
+		unsigned int bucket = (unsigned int)__builtin_ctzll(left);
 
-			if (weight)
-				buckets[count++] = (struct pesa_mca_bucket){
-					.state = state,
-					.cause = causes[cause],
-					.weight = weight,
-				};
-		}
+		buckets[count++] = (struct pesa_mca_bucket){
+			.state = bucket / CAUSES,
+			.cause = causes[bucket % CAUSES],
+			.weight = stack->entries[index].weight[bucket],
+		};
+	}
 	return count;
 }

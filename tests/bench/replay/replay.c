@@ -137,11 +137,6 @@ INTERFACE bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
 	return info & TRACE_STORE;
 }
 
-INTERFACE const char *qemu_plugin_path_to_binary(void)
-{
-	return "replay";
-}
-
 /* The board's part of the plugin, which needs these, is never used here. */
 INTERFACE struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info,
 							    uint64_t address)
@@ -269,6 +264,10 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strstr(argv[1], "version")) {
 		puts("qemu-riscv64 version 7.2.0");
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "-h")) {
+		puts("usage: replay\n-plugin file");
 		return 0;
 	}
 	for (int i = 1; i + 1 < argc; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Shows the regions of the functions whose name has what is typed.
+// Shows only the regions of functions whose name contains the text in the filter field.
 "use strict";
 
 const filter = document.getElementById("filter");

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Source and instructions of a function.  Runs of instructions without cycles are folded.
+// Source and instructions of a function.  Sequences of cold instructions are folded.
 "use strict";
 
-const FOLD = 12;      // so many in a row are worth folding
-const CONTEXT = 3;    // of these, shown at either end
-const COLD = 0.0005;  // of the function's cycles
-let opened = null;    // {number, from}: the function, and what had the focus before
+const FOLD = 12;      // minimum number of instructions to fold
+const CONTEXT = 3;    // instructions shown before and after a folded sequence
+const COLD = 0.0005;  // share of the function's cycles below which an instruction is cold
+let opened = null;    // {number, from}: index of the open function; the element that had the focus before
 const codeSection = document.getElementById("code");
 
-// The columns of a row of the document.
-function instructionOf([address, name, line, target, cycles = 0, executions, cost, half, taken, stack = []]) {
+// An instruction from a row of the page's JSON data.
+function instructionOf([address, name, line, target, cycles = 0, executions, cost, half, taken, stack = [], why = []]) {
 	const buckets = [];
 
 	for (let i = 0; i < stack.length; i += 3)
 		buckets.push({state: stack[i], cause: text(stack[i + 1]), cycles: stack[i + 2]});
-	return {address, name: text(name), line, target, cycles, executions, cost, half, taken, buckets};
+	return {address, name: text(name), line, target, cycles, executions, cost, half, taken, buckets, why};
 }
 
 function sourceRow([file, line, source, inlined]) {
@@ -32,20 +32,31 @@ function instructionRow(one, most, whole) {
 	const operands = one.name.slice(mnemonic.length + 1);
 
 	return element("tr", {"data-address": one.address.toString(16)},
-		element("td", {class: one.cycles > whole / 10 ? "hot" : ""}, one.cycles ? percent(share(one.cycles)) : ""),
-		element("td", {class: "wide"}, one.cycles ? count(one.cycles) : ""),
+		element("td", {class: "share" + (one.cycles > whole / 10 ? " hot" : "")}, one.cycles ? percent(share(one.cycles)) : ""),
+		element("td", {class: "wide"}, one.cycles ? amount(one.cycles) : ""),
 		element("td", {class: "wide stacks"}, known(one.executions, count)),
-		element("td", {class: "stacks"}, known(one.cost, cost => cost.toFixed(2) +
+		element("td", {class: "cost stacks"}, known(one.cost, cost => cost.toFixed(2) +
 			(report.exact ? "" : " \u00b1" + one.half.toFixed(2)))),
-		element("td", {}, one.cycles ? stackBar(one.buckets, most) : ""),
-		element("td", {class: "code wide"}, one.address.toString(16)),
-		element("td", {class: "code"}, mnemonic.padEnd(7) + " " + operands,
+		element("td", {class: "bars"}, one.cycles ? amountBar(one, most) : ""),
+		element("td", {class: "code address"}, one.address.toString(16)),
+		element("td", {class: "code instruction"}, mnemonic.padEnd(7) + " " + operands,
 			one.target === null ? "" : ` <${text(one.target)}>`,
 			one.taken === undefined || one.taken === null ? "" : ` (taken ${percent(one.taken, 0)})`),
-		element("td", {class: "text wide stacks"}, one.cycles ? largest(one.buckets) : ""));
+		element("td", {class: "text causes stacks"}, one.cycles ? largest(one.buckets) : "",
+			...one.why.map(cause => element("div", {class: "why"}, "waits " + text(cause)))));
 }
 
-// Groups of instructions: {rows, cold}.
+// The bar of an instruction: of its states, or of its share where states are not known.
+function amountBar(one, most) {
+	if (!isPlain)
+		return stackBar(one.buckets, most);
+	const part = element("span", {class: "counted"});
+
+	part.style.width = one.cycles / most * 100 + "%";
+	return element("div", {class: "bar", role: "img", "aria-label": percent(share(one.cycles))}, part);
+}
+
+// Split rows into sequences of cold and of other instructions: [{isCold, rows}].
 function runsOf(rows, whole) {
 	const runs = [];
 
@@ -59,7 +70,7 @@ function runsOf(rows, whole) {
 	return runs;
 }
 
-// The body of the table.
+// The body of the table: source lines and instructions, with cold sequences folded.
 function codeRows(code, rows, whole) {
 	const most = rows.reduce((largest, row) => Math.max(largest, row.cycles), 0);
 	const made = element("tbody");
@@ -105,29 +116,40 @@ function codeRows(code, rows, whole) {
 }
 
 function openCode(number) {
-	const one = report.functions[number], code = codeOf.get(number);
-	const rows = code ? code.rows.map(instructionOf) : [];
-
 	closeCode(false);
 	opened = {number, from: document.activeElement};
-	rowOf[number].classList.add("open");
-	document.getElementById("code-title").textContent = one.symbol;
-	document.getElementById("code-facts").textContent =
-		`${baseName(one.dso)}: ${percent(one.share)} ${ofAll}, ${count(one.cycles)}` +
-		(one.executions ? `, ${count(one.executions)} executions` : "") +
-		(code ? "" : `; its instructions are not in this page: it has less than ` +
-			`${percent(report.limit)} ${ofAll} (--percent-limit 0)`);
-	document.getElementById("code-rows").replaceChildren(!code ? "" : element("table", {},
-		element("thead", {}, element("tr", {}, ...[["Share"], [unitTitle, "wide"], ["Executions", "wide stacks"],
-			["Cycles/exec", "stacks"], ["Stack", "text"], ["Address", "text wide"], ["Instruction", "text"],
-			["Largest buckets", "text wide stacks"]].map(([name, kind]) => element("th", {scope: "col", class: kind}, name)))),
-		codeRows(code, rows, one.cycles)));
+	showCode();
 	codeSection.hidden = false;
 	document.getElementById("code-title").focus({preventScroll: true});
 	codeSection.scrollIntoView();
 }
 
-// False: nothing was open.
+// Show the open function again, in another selection.
+function reopenCode() {
+	if (opened)
+		showCode();
+}
+
+function showCode() {
+	const {number} = opened;
+	const one = selectedFunction(report.functions[number], number), code = codeOf.get(number);
+	const rows = code ? code.rows.map(row => selectedInstruction(instructionOf(row), number)) : [];
+
+	rowOf[number].classList.add("open");
+	document.getElementById("code-title").textContent = one.symbol;
+	document.getElementById("code-facts").textContent =
+		`${baseName(one.dso)}: ${percent(one.share)} ${ofAll}, ${amount(one.cycles)}` +
+		(one.executions ? `, ${count(one.executions)} executions` : "") +
+		(code ? "" : `; its instructions are not in this page: it has less than ` +
+			`${percent(report.limit)} ${ofAll} (--percent-limit 0)`);
+	document.getElementById("code-rows").replaceChildren(!code ? "" : element("table", {},
+		element("thead", {}, element("tr", {}, ...[["Share"], [unitTitle, "wide"], ["Executions", "wide stacks"],
+			["Cycles/exec", "stacks"], [isPlain ? "" : "Stack", "text"], ["Address", "text"], ["Instruction", "text"],
+			["Largest buckets", "text causes stacks"]].map(([name, kind]) => element("th", {scope: "col", class: kind}, name)))),
+		codeRows(code, rows, one.cycles)));
+}
+
+// Close the code section.  False: no function was open.
 function closeCode(withFocus = true) {
 	if (!opened)
 		return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A button in a column's head sorts the rows by that column: largest first, at the next press smallest
-// first.  A cell's key is its data-key, else its text; what has an empty data-key is unknown, and last.
+// A button in a column's head sorts the rows by that column: largest first, and smallest first when it is
+// pressed again.  The key of a cell is its data-key, or its text if it has none.  Cells with an empty
+// data-key have no known value; their rows are last.
 "use strict";
 
 function sortKey(cell) {

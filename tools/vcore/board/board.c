@@ -423,7 +423,7 @@ static const char *map_areas(struct process *process)
 		return "out of memory";
 	process->core = &process->control->core;
 	process->pid = getpid();
-	process->named = true;
+	process->name_announced = true;
 	process->control->samplers = 1u << VCORE_SAMPLER_SHPMS;
 	atomic_store(&process->control->recorder_pid, (uint32_t)getpid());
 	return NULL;

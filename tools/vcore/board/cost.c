@@ -35,7 +35,7 @@ struct board_cost {
 	struct interrupt now[BOARD_HARTS];
 	struct interrupt *interrupts;
 	size_t count, room;
-	uint64_t untold;   /* interrupts that were not stored, out of memory */
+	uint64_t unstored; /* interrupts that were not stored, out of memory */
 	uint64_t unplaced; /* instructions that found the table full */
 	struct place places[PLACES];
 };
@@ -66,7 +66,7 @@ void board_cost_end(struct board_cost *cost, unsigned int hart, uint64_t pc)
 		struct interrupt *grown = realloc(cost->interrupts, room * sizeof(*grown));
 
 		if (!grown) {
-			cost->untold++;
+			cost->unstored++;
 			return;
 		}
 		cost->interrupts = grown;
@@ -103,8 +103,8 @@ bool board_cost_write(const struct board_cost *cost, const char *path)
 
 	if (!file)
 		return false;
-	fprintf(file, "{\"untold\": %" PRIu64 ", \"unplaced\": %" PRIu64 ",\n\"interrupts\": [",
-		cost->untold, cost->unplaced);
+	fprintf(file, "{\"unstored\": %" PRIu64 ", \"unplaced\": %" PRIu64 ",\n\"interrupts\": [",
+		cost->unstored, cost->unplaced);
 	for (size_t i = 0; i < cost->count; i++) {
 		const struct interrupt *interrupt = &cost->interrupts[i];
 

@@ -50,6 +50,7 @@ struct account {
 	const struct report *noted;	 /* first report that is not in hart->leaving yet */
 	const struct step *noted_step;	 /* step of `noted` */
 	bool several;			 /* as in struct batch */
+	const struct step *batch;	 /* number 0 of the batch, for call chains */
 };
 
 /* The pc executed after a step. */
@@ -71,12 +72,17 @@ static const enum vcore_event state_events[] = {
 	[PESA_STATE_DRAINED] = VCORE_EVENT_STATE_DRAINED,
 };
 
-/* Account the cycles [start, end), which have the same state. */
-static __attribute__((noinline)) void account_idle(struct hart *hart, uint64_t start, uint64_t end,
-						   const struct insn *insn, unsigned int state,
-						   uint16_t cause)
+/* Account cycles that have the same state, before `step` retires. */
+static __attribute__((noinline)) void account_idle(const struct account *account,
+						   const struct step *step,
+						   const struct retirement_span *span)
 {
+	struct hart *hart = account->hart;
 	struct retire *retire = &hart->retire;
+	const struct insn *insn = span->insn;
+	const uint64_t start = span->start, end = span->end;
+	const unsigned int state = span->state;
+	const uint16_t cause = span->cause;
 
 	golden_bucket(hart, insn, state, 1, cause, end - start);
 	hart->counters.now.event[state_events[state]] += end - start;
@@ -87,6 +93,9 @@ static __attribute__((noinline)) void account_idle(struct hart *hart, uint64_t s
 	while (retire->next_sample < end) {
 		struct pesa_record record = {0};
 
+		if (hart->calls)
+			call_chain_advance(hart->calls,
+					   step - account->batch - (insn != step->insn));
 		retirement_record_idle(insn->pc, state, cause, &record);
 		retire->stage.accounted = retire->next_sample;
 		retire_sample(hart, retire->next_sample, &record, NULL, retire->newest);
@@ -94,11 +103,11 @@ static __attribute__((noinline)) void account_idle(struct hart *hart, uint64_t s
 	retire->stage.accounted = end;
 }
 
-/* Account the cycles before `cycle`, in which the instruction retires. */
-static inline void account_idles(struct hart *hart, const struct retirement_passage *way,
-				 uint64_t cycle)
+/* Account the cycles before `cycle`, in which the step retires. */
+static inline void account_idles(const struct account *account, const struct step *step,
+				 const struct retirement_passage *way, uint64_t cycle)
 {
-	struct retirement *stage = &hart->retire.stage;
+	struct retirement *stage = &account->hart->retire.stage;
 	struct retirement_span span[RETIREMENT_SPANS];
 
 	if (stage->accounted == cycle) {
@@ -109,8 +118,7 @@ static inline void account_idles(struct hart *hart, const struct retirement_pass
 #pragma GCC unroll 3
 	for (unsigned int i = 0; i < RETIREMENT_SPANS; i++)
 		if (span[i].start < span[i].end)
-			account_idle(hart, span[i].start, span[i].end, span[i].insn, span[i].state,
-				     span[i].cause);
+			account_idle(account, step, &span[i]);
 }
 
 /* ---- Groups -------------------------------------------------------------------------------- */
@@ -124,6 +132,8 @@ static __attribute__((noinline)) void sample_group(const struct account *account
 	const struct insn *oldest = account->group->insn;
 	struct pesa_record record = {0};
 
+	if (hart->calls)
+		call_chain_advance(hart->calls, account->group - account->batch);
 	for (unsigned int i = 0; i < stage->count; i++)
 		stage->group[i] = (struct retired){
 			.insn = account->group[i].insn,
@@ -391,7 +401,7 @@ static inline bool account_retired(struct account *account, const struct step *s
 	}
 	if (stage->count)
 		close_group(account, retirement_blocks(stage, &way));
-	account_idles(hart, &way, cycle);
+	account_idles(account, step, &way, cycle);
 	/* Retirement follows dispatch, so this tests both due cycles. */
 	if (UNLIKELY(cycle >= retire->samplers.due)) {
 		notify_samplers(account, step, report);
@@ -569,6 +579,7 @@ void batch_account(struct hart *hart, const struct batch *batch)
 		.noted = batch->report,
 		.noted_step = batch->step,
 		.several = batch->several,
+		.batch = batch->step,
 	};
 	const struct step *from = account.group;
 
@@ -577,7 +588,11 @@ void batch_account(struct hart *hart, const struct batch *batch)
 		return;
 	memcpy(batch->step - stage->count, hart->group.step, stage->count * sizeof(*batch->step));
 	counters_count_insns(&hart->counters, &batch->kinds);
+	if (hart->calls)
+		call_chain_begin(hart->calls, batch);
 	walk(&account, batch->report, batch->reports);
+	if (hart->calls)
+		call_chain_end(hart->calls);
 	settle(&account, from);
 	stage->count = (unsigned int)(account.last + 1 - account.group);
 	memcpy(hart->group.step, account.group, stage->count * sizeof(*account.group));
@@ -594,6 +609,7 @@ void account_close(struct hart *hart)
 		.last = step + retire->stage.count - 1,
 		.next = hart->group.next,
 		.group = step,
+		.batch = step + retire->stage.count,
 	};
 
 	if (!retire->stage.count)

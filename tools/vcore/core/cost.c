@@ -415,7 +415,7 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	cost->latency = clamp(description->latency);
 	cost->first = cost->latency;
 	cost->address = cost->latency > core->dcache.latency
-				? (uint16_t)(cost->latency - core->dcache.latency)
+				? (int16_t)(cost->latency - core->dcache.latency)
 				: 0;
 	fill_writes(cost, lowered, instruction, write);
 	fill_reads(cost, lowered, instruction, (uint8_t *)(advance + lengths.advances), advance);
@@ -426,25 +426,22 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	return cost;
 }
 
-struct cost *cost_create(const struct cost_model *model, const struct pesa_insn *insn,
-			 enum pesa_core_class class, enum pesa_mca_lmul lmul, unsigned int sew)
+struct cost *cost_create(const struct cost_model *model, const struct pesa_mca_instruction *bound,
+			 enum pesa_core_class class)
 {
 	const struct pesa_mca_block_options options = {
 		.processor = model->processor,
 		.follow_calls = true,
 		.skip_unsupported = true,
 	};
-	const struct pesa_mca_instruction instruction = {
-		.insn = *insn,
-		.lmul = lmul,
-		.sew = sew,
-		.latency = model->core->latency[class] ? (int)model->core->latency[class] : -1,
-	};
+	struct pesa_mca_instruction instruction = *bound;
 	struct pesa_mca_block *block;
-	struct pesa_error *error =
-		pesa_mca_block_create(model->model, &instruction, 1, &options, &block);
+	struct pesa_error *error;
 	struct cost *cost;
 
+	if (instruction.latency < 0 && model->core->latency[class])
+		instruction.latency = (int)model->core->latency[class];
+	error = pesa_mca_block_create(model->model, &instruction, 1, &options, &block);
 	if (error) {
 		/* The instruction has operands that the model's tables do not expect. */
 		bool memory = error->code == PESA_ERROR_NO_MEMORY;
@@ -455,5 +452,8 @@ struct cost *cost_create(const struct cost_model *model, const struct pesa_insn 
 	cost = block->count ? flatten(model, block, &instruction, class)
 			    : cost_create_unknown(model, class);
 	pesa_mca_block_free(block);
+	/* A load hits in the latency that it is bound with, also one shorter than the cache's. */
+	if (cost && bound->latency >= 0)
+		cost->address = (int16_t)(bound->latency - (int)model->core->dcache.latency);
 	return cost;
 }

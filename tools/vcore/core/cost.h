@@ -76,7 +76,7 @@ struct cost {
 	uint16_t first;		 /* cycles from issue to the first write */
 	uint16_t earlier;	 /* maximum number of cycles before issue in which a source is
 				  * needed */
-	uint16_t address;	 /* load: cycles from issue to the cache access */
+	int16_t address;	 /* load: cycles from issue to the cache access */
 	struct cost_use use;	 /* the first use; with 0 uses, of no pipe */
 	struct cost_write write; /* the first write; with 0 writes, to the register that is never
 				  * read */
@@ -110,10 +110,11 @@ uint32_t cost_model_queue(const struct cost_model *model, uint32_t queue);
 
 /*
  * Create the cost of an instruction of a class under a vector type; NULL: out of memory.  The
- * caller frees it with free().
+ * caller frees it with free().  `bound` has the instruction, the vector type, and what is ideal
+ * about it (`latency`, `no_units`).
  */
-struct cost *cost_create(const struct cost_model *model, const struct pesa_insn *insn,
-			 enum pesa_core_class class, enum pesa_mca_lmul lmul, unsigned int sew);
+struct cost *cost_create(const struct cost_model *model, const struct pesa_mca_instruction *bound,
+			 enum pesa_core_class class);
 /* Create the cost of an instruction that the decoder does not know. */
 struct cost *cost_create_unknown(const struct cost_model *model, enum pesa_core_class class);
 

@@ -16,6 +16,7 @@
 struct data_side {
 	const struct pesa_core *core;
 	struct memory *memory;
+	const struct pesa_core_ideal_places *ideal;
 	uint32_t line_shift; /* log2 of the line size in bytes */
 	struct stores forward;
 };
@@ -78,6 +79,8 @@ load_all(struct data_side *side, const struct piece *piece, uint64_t cycle, stru
 	struct access access = {0};
 	struct forward forward;
 
+	if (pesa_core_is_ideal(side->ideal, PESA_CORE_IDEAL_HIT, piece->pc))
+		memory_bring(side->memory, piece->address, cycle);
 	cycle += memory_translate(side->memory, piece->address, cycle, &access);
 	forward = stores_find(&side->forward, piece->address, piece->size, cycle);
 	switch (forward.kind) {

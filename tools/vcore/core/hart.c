@@ -22,7 +22,8 @@ uint64_t hart_time(struct hart *hart)
 	struct process *process = hart->process;
 	uint64_t time = nanoseconds(hart) + hart->time_offset;
 	uint64_t newest = atomic_load_explicit(&process->newest, memory_order_acquire);
-	uint64_t newest_any = atomic_load_explicit(&process->newest_any, memory_order_relaxed);
+	uint64_t newest_returned =
+		atomic_load_explicit(&process->newest_returned, memory_order_relaxed);
 
 	if (time < newest) {
 		hart->time_offset += newest - time;
@@ -33,11 +34,11 @@ uint64_t hart_time(struct hart *hart)
 	 * slice.  The recorder would sort late messages by when they arrive, which depends on the
 	 * host.
 	 */
-	while (newest_any < time &&
-	       !atomic_compare_exchange_weak(&process->newest_any, &newest_any, time))
+	while (newest_returned < time &&
+	       !atomic_compare_exchange_weak(&process->newest_returned, &newest_returned, time))
 		;
-	if (time < newest_any)
-		time = newest_any;
+	if (time < newest_returned)
+		time = newest_returned;
 	if (hart->slot)
 		hart->slot->time = time;
 	return time;

@@ -6,6 +6,7 @@
 #ifndef TOOLS_VCORE_CORE_HART_H
 #define TOOLS_VCORE_CORE_HART_H
 
+#include "tools/vcore/core/call_chain.h"
 #include "tools/vcore/core/counters.h"
 #include "tools/vcore/core/pipeline.h"
 #include "tools/vcore/core/predictor.h"
@@ -35,7 +36,8 @@ struct batch {
 	/* A retirement group fits in front of the steps. */
 	struct step *step;
 	uint64_t *access; /* trace words of the accesses of all steps */
-	/* Room for STEP_REPORTS for each trace word, one more in front and REPORTS_AHEAD behind. */
+	/* Room for STEP_REPORTS for each trace word, one more before and REPORTS_AHEAD after
+	 * them. */
 	struct report *report;
 	size_t steps, reports;
 	bool several;		     /* some steps may take several entries of the reorder buffer */
@@ -100,6 +102,7 @@ struct hart {
 	uint8_t *sizes;
 	struct golden_recent recent[GOLDEN_RECENT];
 	struct pipeline_trace *log; /* NULL: no log is written */
+	struct call_chain *calls;   /* NULL: no call chains are recorded */
 	bool maps_dump;		    /* the current mmap() maps a file to which a compiler dumps
 				     * its code (jitdump) */
 	bool dies;		    /* the hart has executed its last instruction */

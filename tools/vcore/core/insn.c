@@ -14,6 +14,7 @@
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/core/process.h"
 #include "tools/vcore/core/vector_group.h"
+#include "tools/vcore/stack/call_stack.h"
 
 /* The first row whose prefix and suffix match the mnemonic (without "c.") applies. */
 struct rule {
@@ -178,8 +179,9 @@ static unsigned int width_of(const struct pesa_opcode *opcode)
 }
 
 static struct cost *cost_of(const struct process *process, const struct pesa_insn *decoded,
-			    enum pesa_core_class class, unsigned int vector_type)
+			    uint64_t pc, enum pesa_core_class class, unsigned int vector_type)
 {
+	const struct pesa_core_ideal_places *ideal = &process->control->ideal;
 	/* Indexed by log2(LMUL) + 3. */
 	static const uint8_t lmuls[] = {
 		PESA_MCA_LMUL_1_8, PESA_MCA_LMUL_1_4, PESA_MCA_LMUL_1_2, PESA_MCA_LMUL_1,
@@ -194,7 +196,16 @@ static struct cost *cost_of(const struct process *process, const struct pesa_ins
 
 		lmul = lmuls[group < 0 ? 0 : group > 6 ? 6 : group];
 	}
-	return cost_create(process->model, decoded, class, lmul, sew);
+	return cost_create(
+		process->model,
+		&(struct pesa_mca_instruction){
+			.insn = *decoded,
+			.lmul = lmul,
+			.sew = sew,
+			.latency = pesa_core_is_ideal(ideal, PESA_CORE_IDEAL_LATENCY, pc) ? 1 : -1,
+			.no_units = pesa_core_is_ideal(ideal, PESA_CORE_IDEAL_UNIT, pc),
+		},
+		class);
 }
 
 const struct cost *insn_vector_cost(struct process *process, const struct insn *insn,
@@ -210,7 +221,7 @@ const struct cost *insn_vector_cost(struct process *process, const struct insn *
 	cost = *place;
 	if (!cost &&
 	    pesa_insn_decode(process->isa, (const uint8_t *)&insn->bits, insn->length, &decoded)) {
-		cost = cost_of(process, &decoded, insn->class, vector_type);
+		cost = cost_of(process, &decoded, insn->pc, insn->class, vector_type);
 		__atomic_store_n(place, cost, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&process->lock);
@@ -258,7 +269,7 @@ static bool complete(struct process *process, struct insn *insn, const struct pe
 		if (!insn->vector_cost)
 			return false;
 	}
-	if (!set_cost(insn, cost_of(process, decoded, insn->class, 0)))
+	if (!set_cost(insn, cost_of(process, decoded, insn->pc, insn->class, 0)))
 		return false;
 	/*
 	 * The pipeline computes the cost of fences and system calls, so a model need not have them.
@@ -336,10 +347,13 @@ static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *
 	insn->pc = pc;
 	insn->length = (uint8_t)length;
 	memcpy(&insn->bits, bytes, length < 8 ? length : 8);
-	if (pesa_insn_decode(process->isa, bytes, length, &decoded))
+	if (pesa_insn_decode(process->isa, bytes, length, &decoded)) {
 		made = complete(process, insn, &decoded);
-	else
+		if (process->control->call_chains)
+			insn->stack_use = stack_use_of(&decoded, &insn->stack_offset);
+	} else {
 		made = complete_unknown(process, insn);
+	}
 	if (!made) {
 		free(insn->vector_cost);
 		free(insn);

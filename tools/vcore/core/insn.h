@@ -44,8 +44,10 @@ struct insn {
 	uint64_t bits;
 	struct run *runs; /* runs that begin with this instruction */
 	_Alignas(INSN_LINE) struct cost cost;
-	struct cost *lists; /* lists that `cost` points to, to be freed with free() */
-	struct insn *next;  /* in the hash chain */
+	struct cost *lists;   /* lists that `cost` points to, to be freed with free() */
+	struct insn *next;    /* in the hash chain */
+	int32_t stack_offset; /* of its use of sp, bytes */
+	uint8_t stack_use; /* enum stack_use and flags; found only where call chains are recorded */
 };
 
 struct process;

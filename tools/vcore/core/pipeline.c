@@ -142,6 +142,7 @@ struct pesa_error *pipeline_create(const struct process *process, struct vcore_c
 		return pesa_error_no_memory();
 	pipeline->core = core;
 	pipeline->data.core = core;
+	pipeline->data.ideal = &process->control->ideal;
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
 	pipeline->data.line_shift = (uint32_t)__builtin_ctz(core->line);

@@ -17,7 +17,7 @@
 #include "tools/vcore/core/round_robin.h"
 
 #define RESERVATION_CYCLES 8192u
-/* The ring is larger than the window, so that cycles behind the window can be cleared in pieces. */
+/* The ring is larger than the window, so that cycles after the window can be cleared in pieces. */
 #define RESERVATION_RING  (2 * RESERVATION_CYCLES)
 #define RESERVATION_PIECE 1024u
 

@@ -12,6 +12,9 @@ static uint64_t interval(struct hart *hart)
 	return retirement_interval(&hart->retire.random, control->period, control->jitter);
 }
 
+/* Words after a message: branches and a call chain. */
+#define TAIL_WORDS (256 * sizeof(struct pesa_branch_entry) / sizeof(uint64_t) + CALL_CHAIN_MAX + 2)
+
 static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
 {
 	struct process *process = hart->process;
@@ -24,7 +27,10 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 		.tid = hart->tid,
 		.time = hart_time(hart),
 	};
-	struct pesa_branch_entry branches[256];
+	uint64_t tail[TAIL_WORDS];
+	struct pesa_branch_entry *branches = (struct pesa_branch_entry *)tail;
+	size_t words;
+	bool cut = false;
 	uint64_t count = retire->transfer_count < depth ? retire->transfer_count : depth;
 
 	if (sampler != VCORE_SAMPLER_SHPMS)
@@ -43,7 +49,12 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	message.sample.record = *record;
 	message.sample.sampler = sampler;
 	message.sample.branches = (uint32_t)count;
-	if (channel_send(process, &message, branches, count * sizeof(branches[0]))) {
+	words = count * sizeof(branches[0]) / sizeof(*tail);
+	if (hart->calls && sampler == VCORE_SAMPLER_SHPMS)
+		message.sample.chain = call_chain_copy(hart->calls, record->pc, tail + words, &cut);
+	words += message.sample.chain;
+	hart->slot->totals.cut_chains += cut;
+	if (channel_send(process, &message, tail, words * sizeof(*tail))) {
 		retire->lost = 0;
 		hart->slot->totals.samples++;
 	} else {

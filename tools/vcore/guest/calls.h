@@ -32,6 +32,7 @@ enum {
 	CALL_TKILL = 130,
 	CALL_TGKILL = 131,
 	CALL_RT_SIGSUSPEND = 133,
+	CALL_RT_SIGACTION = 134,
 	CALL_RT_SIGTIMEDWAIT = 137,
 	CALL_PRCTL = 167,
 	CALL_MQ_TIMEDSEND = 182,
@@ -66,6 +67,7 @@ enum {
 #define GUEST_MAP_FIXED		0x10
 #define GUEST_PR_SET_NAME	15
 #define GUEST_SIGKILL		9
+#define GUEST_SIG_IGN		1 /* handlers are above it */
 #define GUEST_TIMER_ABSTIME	1
 
 #endif

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "decoder/binary/program.h"
-#include "tools/vcore/guest/qemu_plugin.h"
+#include "tools/vcore/guest/own_program.h"
 #include "tools/vcore/guest/follow.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/process.h"
@@ -168,8 +168,8 @@ void follow_execve(struct process *process, struct hart *hart, uint64_t path, ui
 	if (!environment)
 		goto out;
 	/* For the guest this names its own program, not the emulator. */
-	if (!strcmp(file, "/proc/self/exe"))
-		snprintf(file, sizeof(file), "%s", qemu_plugin_path_to_binary());
+	if (!strcmp(file, "/proc/self/exe") && !own_program_path(file))
+		goto out;
 	pesa_program_probe(file, &program);
 	if (access(file, X_OK))
 		goto out;

@@ -97,7 +97,6 @@ size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *bytes, s
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *place);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
-const char *qemu_plugin_path_to_binary(void);
 void qemu_plugin_outs(const char *string);
 
 #endif

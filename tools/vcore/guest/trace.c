@@ -6,7 +6,7 @@
  * it begins (run.c), and the address of each access that it made.  A full trace is given to the
  * pipeline as a whole, which keeps the model's code and data in the host's caches.
  *
- * What an instruction did is known when the next one begins.  The next pc tells whether a branch
+ * What an instruction did is known when the next one begins.  The next pc shows whether a branch
  * was taken, and whether the instruction completed:
  *   - the same pc again, and no jump to itself: the emulator restarted the instruction;
  *   - another pc after a load or store without an access, or after an instruction that traps: an
@@ -74,6 +74,11 @@ static struct pesa_error *create_parts(struct hart *hart)
 		error = counters_create(&hart->counters, core);
 	if (error)
 		return error;
+	if (hart->process->control->call_chains) {
+		hart->calls = call_chain_create(hart->process);
+		if (!hart->calls)
+			return pesa_error_no_memory();
+	}
 	hart->predictor = predictor_create(core);
 	hart->retire.transfers = calloc(core->ctr_depth + 1, sizeof(*hart->retire.transfers));
 	return hart->predictor && hart->retire.transfers ? NULL : pesa_error_no_memory();
@@ -115,6 +120,7 @@ void hart_free(struct hart *hart)
 	counters_free(&hart->counters);
 	free(hart->retire.transfers);
 	pipeline_trace_free(hart->log);
+	call_chain_free(hart->calls);
 	free(hart);
 }
 
@@ -221,6 +227,9 @@ static enum steer predict(struct hart *hart, struct step *step, uint64_t next)
 {
 	switch (predictor_step(hart->predictor, step->insn, step->taken, next)) {
 	case PREDICTION_WRONG:
+		if (pesa_core_is_ideal(&hart->process->control->ideal, PESA_CORE_IDEAL_PREDICT,
+				       step->insn->pc))
+			return step->taken ? STEER_TAKEN : STEER_NEXT;
 		step->cause |= PESA_CAUSE_BRANCH_MISPREDICT;
 		return STEER_FLUSH + FLUSH_MISPREDICT;
 	case PREDICTION_LATE:

@@ -41,7 +41,7 @@ static bool sleeps_long(const struct process *process, uint64_t address, bool un
 {
 	struct {
 		int64_t seconds, nanoseconds;
-	} time;
+	} time = {0};
 
 	return until || !follow_read(process, address, &time, sizeof(time)) || time.seconds ||
 	       time.nanoseconds > SHORT_SLEEP;

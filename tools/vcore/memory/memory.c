@@ -112,12 +112,13 @@ struct pesa_error *memory_create(const struct pesa_core *core, struct vcore_coun
 	error = create_caches(memory, core);
 	if (!error)
 		error = create_tlbs(memory, core);
+	if (!error)
+		error = shared_join(shared, &memory->member);
 	if (error) {
 		memory_free(memory);
 		return error;
 	}
 	memory->shared = shared;
-	shared_join(shared, &memory->member);
 	*result = memory;
 	return NULL;
 }
@@ -517,6 +518,27 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycl
 			  struct access *access)
 {
 	return translate(memory, &memory->dtlb, address, cycle, access);
+}
+
+void memory_bring(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	uint64_t uncounted[VCORE_EVENT_COUNT] = {0}, *counted = memory->event;
+	struct access unseen = {0};
+	struct tlb_entry *entry;
+	struct line *line;
+	bool hit;
+
+	/* The load itself counts its accesses. */
+	memory->event = uncounted;
+	translate(memory, &memory->dtlb, address, cycle, &unseen);
+	entry = tlb_access(&memory->dtlb, address >> memory->page_shift, &hit);
+	if (entry->ready > cycle)
+		entry->ready = cycle;
+	data_access(memory, address, cycle, READER_LOAD, uncounted, &unseen);
+	line = cache_peek(&memory->dcache, (address >> memory->line_shift) + 1);
+	if (line && line_ready(line) > cycle)
+		line->state = cycle << LINE_BITS | (line->state & ((1u << LINE_BITS) - 1));
+	memory->event = counted;
 }
 
 /* ---- Hits ---------------------------------------------------------------------------------- */

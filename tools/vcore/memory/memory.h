@@ -41,6 +41,8 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycl
 void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
 		 struct access *access);
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
+/* Bring the line of a data address and its page in `cycle` as if they had been there already. */
+void memory_bring(struct memory *memory, uint64_t address, uint64_t cycle);
 /*
  * Fast paths in which everything hits.  On false, or 0 instead of the cycle in which the data is
  * available, nothing has changed.  memory_read_hit() includes the translation.

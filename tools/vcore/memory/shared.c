@@ -51,16 +51,19 @@ static void leave(struct shared *shared, bool entered)
 		pthread_mutex_unlock(&shared->lock);
 }
 
-void shared_join(struct shared *shared, struct shared_member *member)
+struct pesa_error *shared_join(struct shared *shared, struct shared_member *member)
 {
+	member->mail = malloc(MAILS * sizeof(*member->mail));
+	if (!member->mail)
+		return pesa_error_no_memory();
 	pthread_mutex_lock(&shared->lock);
 	member->number = shared->joined++;
-	member->mail = malloc(MAILS * sizeof(*member->mail));
 	member->next = shared->members;
 	shared->members = member;
 	if (member->next)
 		atomic_store(&shared->several, true);
 	pthread_mutex_unlock(&shared->lock);
+	return NULL;
 }
 
 void shared_leave(struct shared *shared, struct shared_member *member)
@@ -99,7 +102,7 @@ static void post(struct shared *shared, const struct shared_member *from, uint64
 	for (struct shared_member *to = shared->members; to; to = to->next) {
 		if (to == from || !(sharers & bit_of(to)))
 			continue;
-		if (!to->mail || to->mails == MAILS)
+		if (to->mails == MAILS)
 			to->overflowed = true;
 		else
 			to->mail[to->mails++] = (struct shared_mail){tag, order};

@@ -63,11 +63,8 @@ struct shared_fill {
 
 /* What it makes lives as long as the process. */
 struct pesa_error *shared_create(const struct pesa_core *core, struct shared **shared);
-/*
- * Add or remove a hart; the caller owns `member`.  If its queue cannot be allocated, it always
- * overflows.
- */
-void shared_join(struct shared *shared, struct shared_member *member);
+/* Add or remove a hart; the caller owns `member`. */
+struct pesa_error *shared_join(struct shared *shared, struct shared_member *member);
 void shared_leave(struct shared *shared, struct shared_member *member);
 /* In the child after a fork: `member` is the only one left. */
 void shared_refork(struct shared *shared, struct shared_member *member);

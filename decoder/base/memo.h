@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Remembered results: bytes by the digest of what they were computed from.
+ *
+ * There is a fixed number of slots, and each digest has one of them: a new result replaces the one
+ * that was in its slot.  So memory is bounded, and a result may be forgotten when another is added.
+ * Several threads may look for results at the same time, while none is added.
+ */
+#ifndef DECODER_BASE_MEMO_H
+#define DECODER_BASE_MEMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "decoder/base/digest.h"
+
+struct memo;
+
+/* NULL: out of memory.  `slots` is a power of two. */
+struct memo *memo_create(unsigned int slots);
+void memo_free(struct memo *memo);
+/* Copy the result of a digest to `result`, if it is remembered and has this size. */
+bool memo_find(const struct memo *memo, const struct pesa_digest *of, void *result, size_t size);
+/* Remember a result.  Without memory for it nothing is remembered. */
+void memo_add(struct memo *memo, const struct pesa_digest *of, const void *result, size_t size);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Predictions in several ways, and which is nearest: see alternatives.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/alternatives.h"
+
+static void reset(struct pesa_compare *compare)
+{
+	compare_paths_free(&compare->paths);
+	compare->paths = (struct compare_paths){0};
+	free(compare->predicted);
+	compare->predicted = NULL;
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		struct compare_node *node = &compare->code.node[i];
+
+		node->occurrences = node->retiring = node->stalled = node->event = 0;
+		node->mispredicts_due[0] = node->mispredicts_due[1] = 0;
+		node->on_path = false;
+		node->class = -1;
+	}
+}
+
+struct pesa_error *compare_predict_all(struct pesa_compare *compare,
+				       const struct compare_path_options *options)
+{
+	struct compare_paths *paths = &compare->paths;
+	struct pesa_error *error;
+	int32_t *classes = NULL;
+
+	reset(compare);
+	error = compare_paths_make(&compare->code, options, paths);
+	if (error)
+		return error;
+	compare->predicted = calloc(paths->steps + 1, sizeof(*compare->predicted));
+	classes = calloc(paths->steps + 1, sizeof(*classes));
+	if (!compare->predicted || !classes)
+		error = pesa_error_no_memory();
+	compare_report_progress(compare, 0);
+	if (!error)
+		error = compare_predict_paths(&compare->predictor, compare->model, NULL,
+					      compare->predicted, classes);
+	for (size_t i = 0; i < paths->count && !error; i++) {
+		const struct compare_path *path = &paths->path[i];
+
+		for (unsigned int j = 0; j < path->count; j++) {
+			size_t at = path->first + j;
+			struct compare_node *node = &compare->code.node[paths->step[at].node];
+
+			node->class = classes[at];
+			node->on_path = true;
+			if (j < path->warm)
+				continue;
+			node->occurrences += path->weight;
+			node->retiring += path->weight * compare->predicted[at].retiring;
+			node->stalled += path->weight * compare->predicted[at].stalled;
+			node->event += path->weight * compare->predicted[at].event;
+		}
+	}
+	free(classes);
+	return error;
+}
+
+struct pesa_error *compare_predict_each(struct pesa_compare *compare,
+					const struct compare_path_options *options, double *each)
+{
+	struct pesa_error *error = compare_predict_all(compare, options);
+
+	for (uint32_t i = 0; i < compare->code.count && !error; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		each[i] = node->occurrences ? (node->retiring + node->stalled) / node->occurrences
+					    : NAN;
+	}
+	return error;
+}
+
+double compare_block_distance(const struct pesa_compare *compare, const double *each,
+			      double *scratch)
+{
+	double sum = 0;
+
+	memset(scratch, 0, compare->regions.groups * sizeof(*scratch));
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		if (isnan(each[i]))
+			sum += node->time.core;
+		else
+			scratch[node->group] += node->time.core - each[i] * node->executions;
+	}
+	for (uint32_t i = 0; i < compare->regions.groups; i++)
+		sum += fabs(scratch[i]);
+	return sum;
+}
+
+/* ---- Store forwarding ------------------------------------------------------------------------ */
+
+/* Steps; the last ones are about the instructions in flight on large cores. */
+static const unsigned int nears[] = {0, 8, 32, 128};
+#define NEARS (sizeof(nears) / sizeof(*nears))
+
+/*
+ * Sum over loads of |measured - predicted| core time, cycles.  A load that waits stalls itself; time
+ * of its basic block may have another reason, which more waiting would only make up for.
+ */
+static double load_distance(const struct pesa_compare *compare, const double *each)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		if (!isnan(each[i]) &&
+		    pesa_opcode_get(node->insn.opcode)->properties & PESA_OPCODE_LOAD)
+			sum += fabs(node->time.core - each[i] * node->executions);
+	}
+	return sum;
+}
+
+struct pesa_error *compare_choose_near(struct pesa_compare *compare,
+				       struct compare_path_options *options)
+{
+	double *each = calloc(compare->code.count + 1, sizeof(*each));
+	double nearest = INFINITY;
+	struct pesa_error *error = each ? NULL : pesa_error_no_memory();
+	unsigned int best = nears[0];
+
+	for (unsigned int i = 0; i < NEARS && !error; i++) {
+		double now;
+
+		options->near = nears[i];
+		error = compare_predict_each(compare, options, each);
+		if (error)
+			break;
+		now = load_distance(compare, each);
+		if (now < nearest) {
+			nearest = now;
+			best = nears[i];
+		}
+	}
+	options->near = best;
+	free(each);
+	return error;
+}
+
+/* ---- Order of the paths ---------------------------------------------------------------------- */
+
+#define ORDER_LEAST 0.01 /* of the core time by which uneven directions have to be nearer */
+
+static void mark_uncertain(struct compare_code *code, double *const each[COMPARE_DIRECTIONS])
+{
+	for (uint32_t i = 0; i < code->count; i++) {
+		double least = INFINITY, most = -INFINITY;
+
+		for (unsigned int k = 0; k < COMPARE_DIRECTIONS; k++) {
+			least = fmin(least, each[k][i]);
+			most = fmax(most, each[k][i]);
+		}
+		if (most > least)
+			code->node[i].uncertain += most - least;
+	}
+}
+
+static struct pesa_error *predict_in_each_order(struct pesa_compare *compare,
+						struct compare_path_options *options,
+						double *const each[COMPARE_DIRECTIONS],
+						double *scratch, enum compare_directions *best)
+{
+	struct pesa_error *error = NULL;
+	double core = 0, nearest = INFINITY;
+
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		core += compare->code.node[i].time.core;
+	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
+		double distance;
+
+		options->directions = k;
+		error = compare_predict_each(compare, options, each[k]);
+		if (error)
+			break;
+		distance = compare_block_distance(compare, each[k], scratch);
+		if (k != COMPARE_EVENLY)
+			distance += ORDER_LEAST * core;
+		if (distance < nearest) {
+			nearest = distance;
+			*best = k;
+		}
+	}
+	return error;
+}
+
+struct pesa_error *compare_choose_order(struct pesa_compare *compare,
+					struct compare_path_options *options)
+{
+	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
+	double *each[COMPARE_DIRECTIONS] = {NULL};
+	enum compare_directions best = COMPARE_EVENLY;
+	struct pesa_error *error = scratch ? NULL : pesa_error_no_memory();
+
+	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
+		each[k] = calloc(compare->code.count + 1, sizeof(*each[k]));
+		if (!each[k])
+			error = pesa_error_no_memory();
+	}
+	if (!error)
+		error = predict_in_each_order(compare, options, each, scratch, &best);
+	if (!error && best != options->directions) {
+		options->directions = best;
+		error = compare_predict_all(compare, options);
+	}
+	if (!error)
+		mark_uncertain(&compare->code, each);
+	for (unsigned int k = 0; k < COMPARE_DIRECTIONS; k++)
+		free(each[k]);
+	free(scratch);
+	return error;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loads that wait for stores although the code does not tell that they read from them: addresses are
+ * not in a profile.  Whether a load does is found by the measurement: it stalls for longer than
+ * predicted, which waiting for a store explains and a longer latency of its opcode does not.  Where
+ * loads stall for longer that cannot wait for a store none is taken to wait: there is another reason.
+ */
+#ifndef DECODER_COMPARE_WAITS_H
+#define DECODER_COMPARE_WAITS_H
+
+#include "decoder/compare/code.h"
+#include "decoder/compare/memory.h"
+
+/* What a load waits for. */
+enum compare_waits {
+	COMPARE_WAITS_AS_CODED, /* what the code says (memory.h) */
+	COMPARE_WAITS_FORWARD,	/* the newest store of all forwards to it */
+	COMPARE_WAITS_CACHE,	/* the newest store of all has to be in the cache */
+	COMPARE_WAITS_BESIDE,	/* likewise, the newest one to the same granule */
+	COMPARE_WAITS_KINDS,
+};
+
+/* What a load forwards from; `coded`: as the code says. */
+static inline struct compare_forward compare_waits_for(const struct compare_node *node,
+						       struct compare_forward coded)
+{
+	unsigned int distance = node->waits == COMPARE_WAITS_BESIDE ? coded.beside : coded.newest;
+
+	if (node->waits == COMPARE_WAITS_AS_CODED || !distance)
+		return coded;
+	coded.distance = distance;
+	coded.partly = node->waits != COMPARE_WAITS_FORWARD;
+	return coded;
+}
+
+#endif

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Names that users type or paste: what report prints, annotate takes; suffixes, mangled names, parts, and mistyped ones."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from tap import PESA, CROSS, check, end, needs, skip_all
+
+CXX = CROSS + "g++"
+LONG = "a_function_whose_name_is_longer_than_every_column_that_it_stands_in"
+PROGRAM = """
+#include <vector>
+template <int N, class T> struct Machine {
+	static __attribute__((noipa)) T step(const std::vector<T> &v) { T s = 0; for (T x : v) s = s * N + x; return s; }
+};
+extern "C" __attribute__((noipa)) long LONG_first(long n) { long s = 0; for (long i = 0; i < n; i++) s += i ^ s; return s; }
+extern "C" __attribute__((noipa)) long LONG_second(long n) { long s = 1; for (long i = 0; i < n; i++) s += i ^ s; return s; }
+long clone(long n) __asm__("sorted.constprop.0");
+__attribute__((noipa)) long clone(long n) { long s = 2; for (long i = 0; i < n; i++) s += i ^ s; return s; }
+int main() {
+	std::vector<unsigned> v(20000, 3);
+	std::vector<unsigned long> w(20000, 3);
+	return (Machine<3, unsigned>::step(v) + Machine<5, unsigned>::step(v) + Machine<7, unsigned long>::step(w) +
+		LONG_first(9000) + LONG_second(9000) + clone(9000)) & 1;
+}
+""".replace("LONG", LONG)
+
+
+def run(*command, **environment):
+    return subprocess.run(command, capture_output=True, text=True, check=False,
+                          env=dict(os.environ, LC_ALL=environment.get("locale", "C.UTF-8"), COLUMNS=environment.get("columns", "")))
+
+
+def pesa(*arguments, **environment):
+    return run(PESA, *arguments, **environment)
+
+
+def annotated(*arguments, **environment):
+    """The names of the functions that annotate shows."""
+    shown = pesa("annotate", "--json", *arguments, **environment)
+    return [one["symbol"] for one in json.loads(shown.stdout)["functions"]] if shown.stdout.startswith("{") else []
+
+
+if not shutil.which(CXX):
+    skip_all(needs("g++-riscv64-linux-gnu"))
+work = tempfile.mkdtemp(prefix="pesa-names-")
+os.chdir(work)
+with open("program.cc", "w", encoding="ascii") as file:
+    file.write(PROGRAM)
+subprocess.run([CXX, "-O1", "-g", "-static", "-o", "program", "program.cc"], check=True)
+run(PESA, "record", "-q", "--core", "ooo-4", "-c", "300", "--", "./program")
+everything = json.loads(pesa("report", "--json").stdout)["functions"]
+names = {one["symbol"] for one in everything}
+
+for locale in ("C.UTF-8", "C"):
+    printed = pesa("report", "-p", "1", locale=locale).stdout
+    rows = re.findall(r"^ +[\d.]+%.* program  +(\S.*?)   *(?:retiring|stalled|flushed|drained)", printed, re.M)
+    lost = [row for row in rows if not annotated(row, locale=locale)]
+    check(len(set(rows)) == len(rows), f"shortened names are distinct in the locale {locale}", printed)
+    check(len(rows) >= 6 and not lost, f"annotate takes every name that report prints in the locale {locale}", f"{printed}\n{lost}")
+
+for typed, meant in {
+        "sorted": ["sorted.constprop.0"],
+        "sorted.isra.0.constprop.1": ["sorted.constprop.0"],
+        LONG + "_first": [LONG + "_first"],
+        LONG + "_f…": [LONG + "_first"],
+        "…_second": [LONG + "_second"],
+        "a_function…_second": [LONG + "_second"],
+        "whose_name": [LONG + "_first", LONG + "_second"],
+        "WHOSE_NAME": [LONG + "_first", LONG + "_second"],
+        "_ZN7MachineILi7EmE4stepERKSt6vectorImSaImEE": [name for name in names if name.startswith("Machine<7")],
+        "Machine<7, unsigned long>::step": [name for name in names if name.startswith("Machine<7")],
+        "Machine<…>::step(…)": [name for name in names if name.startswith("Machine<")],
+        "step(…)": [name for name in names if name.startswith("Machine<")],
+}.items():
+    check(sorted(annotated(typed)) == sorted(meant) and meant, f"annotate {typed} shows {len(meant)}", f"{annotated(typed)} {meant}")
+check(annotated("-s", "main") == annotated("main") == ["main"], "-s is the symbol, as perf has it")
+check(annotated("-s", "main", "--dsos", "other,program") == ["main"] and not annotated("main", "-d", "other"), "-d is a list of binaries")
+mistyped = pesa("annotate", "sroted")
+check(mistyped.returncode == 1 and "do you mean 'sorted.constprop.0'?" in mistyped.stderr and mistyped.stderr.count("\n") == 1,
+      "a mistyped name is answered with the nearest", mistyped.stderr)
+check("do you mean" not in pesa("annotate", "nothing_like_it").stderr, "and with none where none is near")
+
+run(PESA, "record", "-q", "--core", "ooo-4", "-c", "500", "-o", "other.data", "--", "./program")
+for name in ("sorted", "sorted.constprop.0"):
+    rows = json.loads(pesa("diff", "--json", "-S", name, "perf.data", "other.data").stdout)["rows"]
+    check([row["symbol"] for row in rows] == ["sorted.constprop.0"], f"diff -S {name} compares one function", rows)
+check("do you mean 'sorted.constprop.0'?" in pesa("diff", "-S", "sroted", "perf.data", "other.data").stderr,
+      "diff answers a mistyped name")
+header = re.search(r"^ +Change .*$", pesa("diff", "perf.data", "other.data").stdout, re.M)
+check(header and re.search(r" Binary +Function$", header[0]), "diff has a column with the binary", header)
+same = pesa("diff", "perf.data", "perf.data", "-p", "0").stdout
+check(not re.findall(r"^ +[-+]0 ", same, re.M) and f"and {len(everything)} more that did not change" in same,
+      "of a recording and itself diff shows no row", same)
+inside = pesa("diff", "-s", "insn", "-S", "main", "perf.data", "other.data").stdout
+check("without cycles" in inside and not re.findall(r"^ +[-+]0 .* 0 +0 ", inside, re.M), "diff shows no instruction without cycles", inside)
+shutil.rmtree(work)
+end()

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Paths along the measured control flow: in which order branches take their directions, and which
+ * loads miss. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decoder/compare/path.h"
+#include "pesa/assemble.h"
+
+#define NODES  8
+#define LENGTH 240
+
+/* A function of adjacent instructions; its last one jumps to its first. */
+struct function {
+	struct compare_node node[NODES];
+	struct pesa_instruction measured[NODES];
+	struct compare_code code;
+};
+
+static void make_function(const char *text, struct function *function)
+{
+	struct pesa_isa *isa;
+	uint64_t address = 0x1000;
+	uint32_t count = 0;
+
+	*function = (struct function){0};
+	assert_null(pesa_isa_create("rv64imafd", &isa));
+	for (; *text; count++) {
+		size_t length = strcspn(text, "\n");
+		struct compare_node *node = &function->node[count];
+		struct pesa_assembly assembly;
+
+		assert_true(count < NODES);
+		assert_true(pesa_assemble(isa, text, length, &assembly));
+		*node = (struct compare_node){
+			.address = address,
+			.measured = &function->measured[count],
+			.insn = assembly.insn[0],
+			.flow = (uint8_t)pesa_insn_flow(&assembly.insn[0]),
+			.decoded = true,
+			.next = count + 1,
+			.target = COMPARE_NONE,
+			.executions = 1000,
+			.kind = COMPARE_NO_KIND,
+			.time = {.core = 1000},
+		};
+		address += node->insn.length;
+		text += length + (text[length] == '\n');
+	}
+	pesa_isa_free(isa);
+	function->node[count - 1].next = COMPARE_NONE;
+	function->node[count - 1].target = 0;
+	function->code = (struct compare_code){.node = function->node, .count = count};
+}
+
+static void set_branch(struct function *function, uint32_t at, uint32_t target, uint64_t taken,
+		       uint64_t known)
+{
+	function->node[at].target = target;
+	function->measured[at].transfers_taken = taken;
+	function->measured[at].transfers_known = known;
+}
+
+static struct compare_paths make_paths(struct function *function,
+				       enum compare_directions directions)
+{
+	const struct compare_kinds kinds = {0};
+	const struct compare_path_options options = {
+		.paths = 20, .length = LENGTH, .directions = directions, .kinds = &kinds};
+	struct compare_paths paths = {0};
+
+	assert_null(compare_paths_make(&function->code, &options, &paths));
+	assert_true(paths.count > 0);
+	return paths;
+}
+
+/* ---- Directions ------------------------------------------------------------------------------ */
+
+struct directions {
+	unsigned int visits, taken, runs; /* runs: of equal directions */
+	unsigned int least, most;	  /* in a run of taken ones that is whole */
+};
+
+/* How the branch at `at` went, on all paths. */
+static struct directions directions_of(struct function *function, uint32_t at,
+				       enum compare_directions order)
+{
+	struct compare_paths paths = make_paths(function, order);
+	struct directions sum = {.least = UINT32_MAX};
+
+	for (size_t i = 0; i < paths.count; i++) {
+		const struct compare_path *path = &paths.path[i];
+		unsigned int run = 0;
+		bool whole = false, last = false;
+
+		for (unsigned int j = 0; j < path->count; j++) {
+			const struct compare_step *step = &paths.step[path->first + j];
+			bool taken = step->flags & COMPARE_PATH_TAKEN;
+
+			if (step->node != at)
+				continue;
+			sum.visits++;
+			sum.taken += taken;
+			sum.runs += taken != last;
+			last = taken;
+			if (taken) {
+				run++;
+				continue;
+			}
+			if (whole && run < sum.least)
+				sum.least = run;
+			if (whole && run > sum.most)
+				sum.most = run;
+			whole = true;
+			run = 0;
+		}
+	}
+	compare_paths_free(&paths);
+	return sum;
+}
+
+static void branches_take_their_shares_in_each_order(void **state)
+{
+	struct function function;
+	struct directions even, random, runs;
+
+	(void)state;
+	make_function("beq a0, a1, 8\naddi a2, a2, 1\nj .", &function);
+	set_branch(&function, 0, 2, 5000, 10000);
+	even = directions_of(&function, 0, COMPARE_EVENLY);
+	random = directions_of(&function, 0, COMPARE_AT_RANDOM);
+	runs = directions_of(&function, 0, COMPARE_IN_RUNS);
+	assert_in_range(even.taken, even.visits / 2 - even.visits / 20,
+			even.visits / 2 + even.visits / 20);
+	assert_in_range(random.taken, random.visits / 3, random.visits * 2 / 3);
+	assert_in_range(runs.taken, runs.visits / 3, runs.visits * 2 / 3);
+	/* Equal paths are one, so the numbers of visits differ. */
+	assert_true((double)even.runs / even.visits > (double)random.runs / random.visits);
+	assert_true((double)random.runs / random.visits > 2.0 * runs.runs / runs.visits);
+}
+
+static void loops_have_a_constant_number_of_iterations_if_that_is_measured(void **state)
+{
+	struct function function;
+	struct directions loop;
+
+	(void)state;
+	make_function("addi a2, a2, 1\nbne a0, a1, -4\nj .", &function);
+	/* 4 iterations, within the uncertainty of many samples. */
+	set_branch(&function, 1, 0, 30000, 40000);
+	loop = directions_of(&function, 1, COMPARE_AT_RANDOM);
+	assert_int_equal(loop.least, 3);
+	assert_int_equal(loop.most, 3);
+	/* 4.5 on average: they differ. */
+	set_branch(&function, 1, 0, 35000, 45000);
+	loop = directions_of(&function, 1, COMPARE_AT_RANDOM);
+	assert_true(loop.least < 3);
+	assert_true(loop.most > 5);
+	/* 4, as far as few samples tell. */
+	set_branch(&function, 1, 0, 30, 40);
+	loop = directions_of(&function, 1, COMPARE_AT_RANDOM);
+	assert_true(loop.most > 5);
+}
+
+static void indirect_transfers_go_to_their_targets_as_often_as_measured(void **state)
+{
+	struct pesa_edge edges[] = {{.target = 0x1004, .count = 900},
+				    {.target = 0x1008, .count = 100}};
+
+	(void)state;
+	for (unsigned int order = 0; order < COMPARE_DIRECTIONS; order++) {
+		struct function function;
+		struct compare_paths paths;
+		unsigned int often = 0, seldom = 0;
+
+		make_function("jr a0\nj .\nj .", &function);
+		function.node[1].next = COMPARE_NONE;
+		function.node[1].target = 0;
+		function.measured[0].edge = edges;
+		function.measured[0].edges = 2;
+		paths = make_paths(&function, order);
+		for (size_t i = 0; i < paths.count; i++)
+			for (unsigned int j = 1; j < paths.path[i].count; j++) {
+				const struct compare_step *step =
+					&paths.step[paths.path[i].first + j];
+
+				often += step->node == 1;
+				seldom += step->node == 2;
+			}
+		assert_true(often > 4 * seldom);
+		assert_true(seldom > 0);
+		compare_paths_free(&paths);
+	}
+}
+
+/* ---- Misses ---------------------------------------------------------------------------------- */
+
+static void a_load_from_a_line_that_has_been_missed_waits_for_it(void **state)
+{
+	struct function function;
+	struct compare_paths paths;
+	unsigned int same = 0;
+
+	(void)state;
+	make_function("ld a1, 0(a0)\nld a2, 8(a0)\nld a3, 256(a0)\nmul a0, a0, a4\nj .", &function);
+	function.node[0].misses = 0.5;
+	paths = make_paths(&function, COMPARE_EVENLY);
+	for (unsigned int j = 1; j < paths.path[0].count; j++) {
+		const struct compare_step *step = &paths.step[paths.path[0].first + j];
+		bool missed = step->flags & COMPARE_PATH_MISSED;
+
+		if (step->node == 1) {
+			assert_int_equal(missed, (step[-1].flags & COMPARE_PATH_MISSED) != 0);
+			assert_int_equal(step->missed_by, missed ? 1 : 0);
+			same += missed;
+		}
+		if (step->node >= 2)
+			assert_false(missed);
+	}
+	assert_true(same > 0);
+	compare_paths_free(&paths);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(branches_take_their_shares_in_each_order),
+		cmocka_unit_test(loops_have_a_constant_number_of_iterations_if_that_is_measured),
+		cmocka_unit_test(indirect_transfers_go_to_their_targets_as_often_as_measured),
+		cmocka_unit_test(a_load_from_a_line_that_has_been_missed_waits_for_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Matches functions of which one has no symbol by their code: see match.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/diff/match.h"
+
+/* A function that matched no other by name. */
+struct unmatched {
+	struct pesa_digest code;
+	size_t index; /* of its group */
+	bool unnamed;
+};
+
+struct side {
+	struct unmatched *function;
+	size_t count;
+};
+
+static int by_code(const void *left, const void *right)
+{
+	const struct unmatched *a = left, *b = right;
+
+	return memcmp(&a->code, &b->code, sizeof(a->code));
+}
+
+/* Add a function, if it has code. */
+static struct pesa_error *
+add_unmatched(const struct profile_group *group, unsigned int number, size_t index,
+	      struct pesa_error *(*list)(void *context, unsigned int side,
+					 const struct profile_group *group, struct diff_code *code),
+	      void *context, struct side *side)
+{
+	struct diff_code code = {0};
+	struct unmatched function = {.index = index, .unnamed = diff_is_unnamed(group)};
+	struct pesa_error *error = list(context, number, group, &code);
+	bool has_code = !error && code.listing.disassembled && code.listing.count;
+
+	if (has_code)
+		error = diff_code_digest(&code, &function.code);
+	listing_free(&code.listing);
+	if (has_code && !error)
+		side->function[side->count++] = function;
+	return error;
+}
+
+/* The functions that are not taken and have code, sorted by code. */
+static struct pesa_error *list_unmatched(
+	const struct profile_groups *groups, unsigned int number, const bool *taken,
+	struct pesa_error *(*list)(void *context, unsigned int side,
+				   const struct profile_group *group, struct diff_code *code),
+	void *context, struct side *side)
+{
+	struct pesa_error *error = NULL;
+
+	side->function = calloc(groups->count + 1, sizeof(*side->function));
+	if (!side->function)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < groups->count && !error; i++)
+		if (!taken[i])
+			error = add_unmatched(&groups->group[i], number, i, list, context, side);
+	if (!error && side->count)
+		qsort(side->function, side->count, sizeof(*side->function), by_code);
+	return error;
+}
+
+static bool is_unique(const struct side *side, size_t at)
+{
+	return (!at || by_code(&side->function[at - 1], &side->function[at])) &&
+	       (at + 1 == side->count || by_code(&side->function[at], &side->function[at + 1]));
+}
+
+static void match_sides(const struct side *left, const struct side *right, size_t *partner)
+{
+	for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
+		const struct unmatched *a = &left->function[i], *b = &right->function[j];
+		int order = by_code(a, b);
+
+		if (!order && is_unique(left, i) && is_unique(right, j) &&
+		    (a->unnamed || b->unnamed))
+			partner[a->index] = b->index;
+		i += order <= 0;
+		j += order >= 0;
+	}
+}
+
+static bool any_unnamed(const struct profile_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		if (diff_is_unnamed(&groups->group[i]))
+			return true;
+	return false;
+}
+
+struct pesa_error *diff_match_code(const struct profile_groups *left,
+				   const struct profile_groups *right,
+				   struct pesa_error *(*list)(void *context, unsigned int side,
+							      const struct profile_group *group,
+							      struct diff_code *code),
+				   void *context, size_t *partner)
+{
+	bool *left_taken, *right_taken;
+	struct side sides[2] = {{0}};
+	struct pesa_error *error;
+
+	if (!any_unnamed(left) && !any_unnamed(right))
+		return NULL;
+	left_taken = calloc(left->count + 1, sizeof(*left_taken));
+	right_taken = calloc(right->count + 1, sizeof(*right_taken));
+	error = left_taken && right_taken ? NULL : pesa_error_no_memory();
+	for (size_t i = 0; i < left->count && !error; i++)
+		if (partner[i] != DIFF_NONE)
+			left_taken[i] = right_taken[partner[i]] = true;
+	if (!error)
+		error = list_unmatched(left, 0, left_taken, list, context, &sides[0]);
+	if (!error)
+		error = list_unmatched(right, 1, right_taken, list, context, &sides[1]);
+	if (!error)
+		match_sides(&sides[0], &sides[1], partner);
+	free(sides[0].function);
+	free(sides[1].function);
+	free(left_taken);
+	free(right_taken);
+	return error;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/explain/reasons.h"
+
+#include "pesa/csr.h"
+
+/* The first that matches a bucket. */
+static const struct explain_reason reasons[EXPLAIN_REASONS] = {
+	{PESA_STATE_RETIRING, 0, "retire instructions",
+	 "fewer instructions: another algorithm, vector instructions, or code moved out of loops"},
+	{PESA_STATE_STALLED, PESA_CAUSE_DTLB_MISS, "wait for data that missed the TLB",
+	 "fewer pages: data that is used together side by side, or huge pages"},
+	{PESA_STATE_STALLED, PESA_CAUSE_DCACHE_MISS, "wait for data that missed the cache",
+	 "a layout that uses whole cache lines, blocks that fit into the cache, or prefetch"},
+	{PESA_STATE_STALLED, (uint16_t)(~0u << PESA_CAUSE_IMPLEMENTATION_FIRST),
+	 "wait for events of the core",
+	 "find the event in the buckets, and what it means in the manual of the core"},
+	{PESA_STATE_STALLED, 0, "wait for results that take long",
+	 "shorter chains of dependences: several accumulators, cheaper operations, or the slow one "
+	 "begun earlier"},
+	{PESA_STATE_FLUSHED, PESA_CAUSE_BRANCH_MISPREDICT, "are lost after mispredicted branches",
+	 "branches that are easier to predict (sorted data, fewer cases), or code without a branch"},
+	{PESA_STATE_FLUSHED, 0, "are lost after other flushes",
+	 "fewer fences, system calls, and loads behind stores to the same address"},
+	{PESA_STATE_DRAINED, PESA_CAUSE_ICACHE_MISS | PESA_CAUSE_ITLB_MISS,
+	 "wait for instructions that missed the cache or TLB",
+	 "smaller code: hot functions side by side, less inlining and unrolling"},
+	{PESA_STATE_DRAINED, 0, "wait for the front end, or for room in the back end",
+	 "find in its buckets which: alloc-blocked is too little room, often behind misses; the rest "
+	 "are taken branches and the front end"},
+};
+
+size_t explain_reason_of(unsigned int state, uint16_t cause)
+{
+	size_t i = 0;
+
+	while (i < EXPLAIN_REASONS &&
+	       (reasons[i].state != state || (reasons[i].cause && !(reasons[i].cause & cause))))
+		i++;
+	return i;
+}
+
+const struct explain_reason *explain_reason(size_t index)
+{
+	return &reasons[index];
+}

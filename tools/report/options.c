@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/report/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoder/export/data.h"
+
+#define SLICES_DEFAULT	    20
+#define GRAPH_LIMIT_DEFAULT 0.5 /* percent, as perf's */
+
+enum {
+	KEY_HTML = PROFILE_KEY_FIRST_FREE,
+	KEY_STDIO,
+	KEY_SINCE,
+	KEY_UNTIL,
+	KEY_HOST,
+	KEY_UNIT,
+	KEY_CGROUP,
+	KEY_TIME,
+	KEY_BY,
+	KEY_SLICES,
+	KEY_CHILDREN,
+	KEY_NO_CHILDREN,
+	KEY_CALLER,
+	KEY_CALLEE,
+};
+
+static const struct argp_option options[] = {
+	{"sort", 's', "KEYS", 0,
+	 "One row for each combination of these keys, with commas between: " GROUP_KEY_NAMES
+	 " (default: dso,sym)",
+	 0},
+	{"by", KEY_BY, "WHAT", 0,
+	 "One row for each symbol, line, thread, cpu, or for each thread and CPU in slices of time",
+	 0},
+	{"slices", KEY_SLICES, "COUNT", 0,
+	 "Of the key time: at most COUNT slices, at least half of that (default: 20)", 0},
+	{"children", KEY_CHILDREN, NULL, 0,
+	 "Also the cycles of what a function called (inclusive), and sort by these", 0},
+	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Own cycles only (default)", 0},
+	{"call-graph", 'g', "ORDER", OPTION_ARG_OPTIONAL,
+	 "Below each row the functions that called it (callee, default) or that it called (caller), "
+	 "with at least 0.5 %, or the percentage after a comma",
+	 0},
+	{"inverted", 'G', NULL, 0, "The same as --children -g caller", 0},
+	{"caller", KEY_CALLER, "FUNCTION", 0, "Only what FUNCTION called, as a tree", 0},
+	{"callee", KEY_CALLEE, "FUNCTION", 0, "Only who called FUNCTION, as a tree", 0},
+	{"time", KEY_TIME, "RANGE", 0,
+	 "Only samples of START,STOP in seconds, or of a part of the time: 10%-20%, 10%/2", 0},
+	{"cpu", 'C', "CPUS", 0, "Only samples of these CPUs: 0-3,8", 0},
+	{"cgroup", KEY_CGROUP, "PATH", 0, "Only samples of this control group and those below it",
+	 0},
+	{"unit", KEY_UNIT, "NAME", 0, "Only samples of this unit of systemd: ssh", 0},
+	{"percent-limit", 'p', "PERCENT", 0,
+	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
+	{"html", KEY_HTML, "FILE", 0,
+	 "Write a page to FILE, too: a flame graph, the functions, and source and instructions of "
+	 "those with at least --percent-limit of all cycles",
+	 0},
+	{"stdio", KEY_STDIO, NULL, 0, "Print text, also on a terminal", 0},
+	{"since", KEY_SINCE, "TIME", 0,
+	 "Of pesad's store (-i DIRECTORY): intervals from TIME on: 2026-11-21 19:43, 19:43, -2h",
+	 0},
+	{"until", KEY_UNTIL, "TIME", 0, "Intervals that began before TIME", 0},
+	{"host", KEY_HOST, "NAME", 0, "Intervals recorded on the host NAME", 0},
+	{0},
+};
+
+static int64_t parse_time(const char *argument, const char *option, struct argp_state *state)
+{
+	struct timespec now;
+	int64_t time;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!store_time_parse(argument, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &time))
+		profile_bad_value(state, option, argument,
+				  "a date, a time of day, both, or a time before now such as -2h");
+	return time;
+}
+
+/* What `pesa topdown --by` takes, as keys. */
+static unsigned int parse_by(const char *argument, struct argp_state *state)
+{
+	static const struct {
+		const char *name;
+		unsigned int keys;
+	} known[] = {
+		{"symbol", GROUP_BY_DSO | GROUP_BY_SYMBOL},
+		{"line", GROUP_BY_DSO | GROUP_BY_SYMBOL | GROUP_BY_LINE},
+		{"thread", GROUP_BY_COMM | GROUP_BY_PID | GROUP_BY_TID},
+		{"cpu", GROUP_BY_CPU},
+		{"time", GROUP_BY_TIME | GROUP_BY_COMM | GROUP_BY_TID | GROUP_BY_CPU},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(argument, known[i].name))
+			return known[i].keys;
+	profile_bad_value(state, "--by", argument, "symbol, line, thread, cpu, time");
+}
+
+/* perf's "graph,0.5,caller": the order and a percentage; words that change nothing here are passed over. */
+static void parse_graph(struct report_options *result, const char *argument,
+			struct argp_state *state)
+{
+	static const char *const passed[] = {"graph", "fractal", "function", "percent", "period"};
+	char word[32];
+
+	result->graph = true;
+	/* "-g caller", as perf takes it: getopt knows an optional argument only in the same word. */
+	if (!argument && state->next < state->argc && *state->argv[state->next] != '-')
+		argument = state->argv[state->next++];
+	while (argument && *argument) {
+		size_t length = strcspn(argument, ","), i;
+		char *end;
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, argument);
+		for (i = 0; i < sizeof(passed) / sizeof(*passed) && strcmp(word, passed[i]);)
+			i++;
+		if (!strcmp(word, "caller"))
+			result->graph_kind = CALL_TREE_CALLEES;
+		else if (!strcmp(word, "callee"))
+			result->graph_kind = CALL_TREE_CALLERS;
+		else if (!strcmp(word, "none"))
+			result->graph = false;
+		else if (word[0] >= '0' && word[0] <= '9' &&
+			 (result->graph_limit = strtod(word, &end), !*end) &&
+			 result->graph_limit <= 100)
+			;
+		else if (i == sizeof(passed) / sizeof(*passed))
+			profile_bad_value(state, "--call-graph", argument,
+					  "callee, caller, none, and a percentage");
+		argument += length;
+		argument += *argument == ',';
+	}
+}
+
+static unsigned int parse_slices(const char *argument, struct argp_state *state)
+{
+	char *end;
+	unsigned long count = strtoul(argument, &end, 10);
+
+	if (end == argument || *end || count < 2 || count > EXPORT_SLICES)
+		profile_usage_error(state, "--slices is a number from 2 to %u, not '%s'",
+				    EXPORT_SLICES, argument);
+	return (unsigned int)count;
+}
+
+static void set_root(struct report_options *result, const char *name, enum call_tree_kind kind,
+		     struct argp_state *state)
+{
+	if (result->root)
+		profile_usage_error(state,
+				    "--caller and --callee name one function: there are two");
+	result->root = name;
+	result->root_kind = kind;
+}
+
+/* Refuse what does not go together. */
+static void check(const struct report_options *result, struct argp_state *state)
+{
+	if (result->children && result->keys & GROUP_BY_INSN)
+		profile_usage_error(state,
+				    "--children has no rows of instructions: a call chain names "
+				    "functions and lines; leave out the key insn");
+	if (result->graph && !(result->keys & GROUP_BY_SYMBOL))
+		profile_usage_error(state,
+				    "--call-graph is of functions: add the key sym to --sort");
+	if (result->graph && result->graph_kind == CALL_TREE_CALLEES && !result->children)
+		profile_usage_error(state, "what a function called is no part of its own cycles: "
+					   "--call-graph caller needs --children");
+}
+
+static error_t parse_store(int key, char *argument, struct argp_state *state,
+			   struct store_wanted *store)
+{
+	switch (key) {
+	case KEY_SINCE:
+		store->since = parse_time(argument, "--since", state);
+		store->has_since = true;
+		return 0;
+	case KEY_UNTIL:
+		store->until = parse_time(argument, "--until", state);
+		store->has_until = true;
+		return 0;
+	case KEY_HOST:
+		store->host = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_filter(int key, char *argument, struct argp_state *state,
+			    struct report_options *result)
+{
+	switch (key) {
+	case KEY_TIME:
+		result->filter.time = argument;
+		return 0;
+	case 'C':
+		result->filter.cpus = argument;
+		return 0;
+	case KEY_CGROUP:
+		result->filter.cgroup = argument;
+		return 0;
+	case KEY_UNIT:
+		result->filter.unit = argument;
+		return 0;
+	default:
+		return parse_store(key, argument, state, &result->store);
+	}
+}
+
+static error_t parse_calls(int key, char *argument, struct argp_state *state,
+			   struct report_options *result)
+{
+	switch (key) {
+	case KEY_CHILDREN:
+		result->children = true;
+		return 0;
+	case KEY_NO_CHILDREN:
+		result->children = false;
+		return 0;
+	case 'G':
+		result->children = result->graph = true;
+		result->graph_kind = CALL_TREE_CALLEES;
+		return 0;
+	case 'g':
+		parse_graph(result, argument, state);
+		return 0;
+	case KEY_CALLER:
+		set_root(result, argument, CALL_TREE_CALLEES, state);
+		return 0;
+	case KEY_CALLEE:
+		set_root(result, argument, CALL_TREE_CALLERS, state);
+		return 0;
+	default:
+		return parse_filter(key, argument, state, result);
+	}
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct report_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		result->keys = GROUP_BY_DSO | GROUP_BY_SYMBOL;
+		result->slices = SLICES_DEFAULT;
+		result->limit = -1;
+		result->graph_limit = GRAPH_LIMIT_DEFAULT;
+		state->child_inputs[0] = &result->input;
+		break;
+	case 's':
+		result->keys = profile_keys_parse(argument);
+		if (!result->keys)
+			profile_usage_error(state, "--sort takes " GROUP_KEY_NAMES ", not '%s'",
+					    argument);
+		break;
+	case KEY_BY:
+		result->keys = parse_by(argument, state);
+		break;
+	case KEY_SLICES:
+		result->slices = parse_slices(argument, state);
+		break;
+	case 'p':
+		result->limit = profile_percent(argument, "--percent-limit", state);
+		break;
+	case KEY_HTML:
+		result->html = argument;
+		break;
+	case KEY_STDIO:
+		result->text = true;
+		break;
+	case ARGP_KEY_END:
+		check(result, state);
+		break;
+	default:
+		return parse_calls(key, argument, state, result);
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = profile_input_children,
+	.doc = "Show where the cycles of a recorded program went: for each function its share, "
+	       "cycles, executions and cycle stack.  On a terminal it is interactive (?: help); "
+	       "with --stdio, --no-pager or --html, and in a pipe, it is text.\vExample:\n"
+	       "  pesa report --sort dso,sym -i perf.data\n"
+	       "  pesa report --sort comm,srcline --percent-limit 1\n"
+	       "  pesa report --children -g caller\n"
+	       "  pesa report --callee memcmp\n"
+	       "  pesa report --by time\n"
+	       "  pesa report --time 90%-100% --html report.html\n"
+	       "  pesa report -i /var/lib/pesa --since -1h --unit ssh\n"
+	       "\n"
+	       "The manual page pesa-report(1) explains every column.",
+};
+
+int report_options_parse(int argc, char **argv, struct report_options *result)
+{
+	return profile_parse(&argp, "report", argc, argv, result);
+}
+
+bool report_needs_rows(const struct report_options *result)
+{
+	return result->html || result->graph || result->root ||
+	       profile_grouping_needs_rows(result->keys, result->children);
+}
