@@ -206,7 +206,7 @@ $(version_header): include/pesa/version.h.in $(O)/version
 
 # What pesa --version tells: one file, since each commit changes it.
 built_with = $(CC) $(shell $(CC) -dumpfullversion -dumpversion 2>/dev/null) for $(shell $(CC) -dumpmachine 2>/dev/null)$(shell \
-	for package in $(sort $(PACKAGES) libarchive $(if $(daemon_main),$(DAEMON_PACKAGES))); do \
+	for package in $(sort $(PACKAGES) $(if $(daemon_main),$(DAEMON_PACKAGES))); do \
 		printf ', %s %s' $$package "$$($(PKG_CONFIG) --modversion $$package 2>/dev/null)"; done)
 parts_with = $(if $(daemon_main),pesad) $(if $(filter use,$(PROFILE)),tuned-virtual-core) $(if $(filter 1,$(SAN)),sanitizers)
 parts_without = $(filter-out $(parts_with),pesad tuned-virtual-core sanitizers)

@@ -12,39 +12,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#if !__has_include(<archive.h>)
-#error "libarchive is missing: tools/dependencies installs it (Debian: libarchive-dev)"
-#endif
-#include <archive.h>
-#include <archive_entry.h>
-
 #include "decoder/base/archive_extract.h"
+#include "decoder/base/libarchive.h"
 #include "decoder/base/unpack.h"
 
-#define LIBRARY	     "libarchive.so.13"
 #define CHUNK	     (256 * 1024)
 #define MEMBER_BYTES 4096u /* minimum size of a member on disk: its inode and its block */
-
-/* The functions of libarchive that are used. */
-#define FUNCTIONS(FUNCTION)                       \
-	FUNCTION(archive_read_new)                \
-	FUNCTION(archive_read_support_format_tar) \
-	FUNCTION(archive_read_open)               \
-	FUNCTION(archive_read_next_header)        \
-	FUNCTION(archive_read_data)               \
-	FUNCTION(archive_error_string)            \
-	FUNCTION(archive_read_free)               \
-	FUNCTION(archive_entry_pathname)          \
-	FUNCTION(archive_entry_pathname_utf8)     \
-	FUNCTION(archive_entry_filetype)          \
-	FUNCTION(archive_entry_hardlink)          \
-	FUNCTION(archive_entry_size)
-
-struct library {
-#define FUNCTION(name) __typeof__(name) *name;
-	FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
 
 struct extraction {
 	const char *path, *top;
@@ -53,7 +26,7 @@ struct extraction {
 	uint64_t unpacked, used; /* bytes: of the tarball; on disk */
 	bool limited_by_room;
 	struct pesa_unpack *unpack;
-	struct library library;
+	struct libarchive library;
 	struct archive *archive;
 	struct pesa_error *error; /* the error of the read callback */
 	uint8_t bytes[CHUNK], contents[CHUNK];
@@ -61,23 +34,24 @@ struct extraction {
 
 /* Load the library when an archive is read: linking with it would cost every start of pesa more
  * than the start itself. */
-static struct pesa_error *load(struct library *library)
+static struct pesa_error *load(struct libarchive *library)
 {
-	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	void *handle = dlopen(LIBARCHIVE_FILE, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	bool complete = handle;
 
 	if (!handle)
 		return pesa_error_create(PESA_ERROR_SYSTEM,
 					 "cannot load libarchive, which reads archives (%s): "
-					 "install it (Debian: libarchive13)",
+					 "install it (Debian: libarchive13 or libarchive13t64)",
 					 dlerror());
-#define FUNCTION(name) complete &= !!(library->name = (__typeof__(name) *)dlsym(handle, #name));
-	FUNCTIONS(FUNCTION)
+#define FUNCTION(type, name, parameters) \
+	complete &= !!(library->name = (__typeof__(library->name))dlsym(handle, #name));
+	LIBARCHIVE_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 	dlclose(handle);
 	return complete ? NULL
 			: pesa_error_create(PESA_ERROR_SYSTEM, "%s lacks functions of libarchive",
-					    LIBRARY);
+					    LIBARCHIVE_FILE);
 }
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
@@ -142,7 +116,7 @@ static struct pesa_error *read_on(struct extraction *extraction, size_t *got)
 	return NULL;
 }
 
-static la_ssize_t give(struct archive *archive, void *context, const void **bytes)
+static ssize_t give(struct archive *archive, void *context, const void **bytes)
 {
 	struct extraction *extraction = context;
 	size_t got = 0;
@@ -151,7 +125,7 @@ static la_ssize_t give(struct archive *archive, void *context, const void **byte
 	if (!extraction->error)
 		extraction->error = read_on(extraction, &got);
 	*bytes = extraction->bytes;
-	return extraction->error ? -1 : (la_ssize_t)got;
+	return extraction->error ? -1 : (ssize_t)got;
 }
 
 /* The error of the read callback, or else that of the library. */
@@ -239,7 +213,7 @@ static struct pesa_error *write_all(const struct extraction *extraction, const c
 static struct pesa_error *copy(struct extraction *extraction, const char *name, int file)
 {
 	struct pesa_error *error = NULL;
-	la_ssize_t got;
+	ssize_t got;
 
 	do {
 		got = extraction->library.archive_read_data(
@@ -276,7 +250,7 @@ static struct pesa_error *extract_member(struct extraction *extraction, const ch
 
 static struct pesa_error *take_member(struct extraction *extraction, struct archive_entry *entry)
 {
-	const struct library *library = &extraction->library;
+	const struct libarchive *library = &extraction->library;
 	const char *name = library->archive_entry_pathname(entry);
 
 	/* The name has characters outside the locale's character set. */
@@ -287,9 +261,9 @@ static struct pesa_error *take_member(struct extraction *extraction, struct arch
 	if (library->archive_entry_hardlink(entry))
 		return foreign(extraction, name, "is a link");
 	switch (library->archive_entry_filetype(entry)) {
-	case AE_IFDIR: /* directories are made when a file needs them */
+	case S_IFDIR: /* directories are made when a file needs them */
 		return NULL;
-	case AE_IFREG:
+	case S_IFREG:
 		break;
 	default:
 		return foreign(extraction, name, "is no regular file");
@@ -303,7 +277,7 @@ static struct pesa_error *take_member(struct extraction *extraction, struct arch
 
 static struct pesa_error *take_members(struct extraction *extraction)
 {
-	const struct library *library = &extraction->library;
+	const struct libarchive *library = &extraction->library;
 	struct pesa_error *error = NULL;
 	struct archive_entry *entry;
 	size_t rest = 1;
@@ -311,10 +285,10 @@ static struct pesa_error *take_members(struct extraction *extraction)
 
 	while (!error) {
 		status = library->archive_read_next_header(extraction->archive, &entry);
-		if (status == ARCHIVE_EOF)
+		if (status == LIBARCHIVE_END)
 			break;
 		/* Warnings concern a name's character set, or attributes that are not used. */
-		if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
+		if (status != LIBARCHIVE_OK && status != LIBARCHIVE_WARNING)
 			return library_failed(extraction);
 		error = take_member(extraction, entry);
 	}
@@ -326,7 +300,7 @@ static struct pesa_error *take_members(struct extraction *extraction)
 
 static struct pesa_error *extract(struct extraction *extraction)
 {
-	const struct library *library = &extraction->library;
+	const struct libarchive *library = &extraction->library;
 	struct pesa_error *error = load(&extraction->library);
 
 	if (!error)
@@ -338,9 +312,9 @@ static struct pesa_error *extract(struct extraction *extraction)
 	extraction->archive = library->archive_read_new();
 	if (!extraction->archive)
 		error = pesa_error_no_memory();
-	else if (library->archive_read_support_format_tar(extraction->archive) != ARCHIVE_OK ||
+	else if (library->archive_read_support_format_tar(extraction->archive) != LIBARCHIVE_OK ||
 		 library->archive_read_open(extraction->archive, extraction, NULL, give, NULL) !=
-			 ARCHIVE_OK)
+			 LIBARCHIVE_OK)
 		error = library_failed(extraction);
 	else
 		error = take_members(extraction);
