@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, PESA, QEMU, TOP, check, end, skip
+from tap import BUILD, PESA, QEMU, TOP, check, end, needs, skip
 
 work = tempfile.mkdtemp(prefix="pesa-emulator-")
 program = os.path.join(work, "program")
@@ -82,6 +82,6 @@ if QEMU:
     helps = subprocess.run([found.stdout.strip() or "false", "-h"], capture_output=True, text=True, check=False).stdout
     check("\n-plugin " in helps, "the emulator that tools/emulator names here has plugins", found.stderr)
 else:
-    skip("the emulator of this machine", "there is none")
+    skip("the emulator of this machine", needs("qemu-user"))
 shutil.rmtree(work)
 end()

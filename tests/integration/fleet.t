@@ -20,7 +20,7 @@ os.chdir(work)
 plain = plain_environment(work)
 plain["HOME"] = work
 if not QEMU and not NATIVE:
-    end("there is no emulator")
+    end(needs("qemu-user"))
 
 # Each rank has a part of the work: the instructions of `work` say how often it went round.
 with open("program.c", "w", encoding="ascii") as out:

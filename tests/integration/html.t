@@ -99,7 +99,7 @@ class Tree:
 # ---- The recording, and the document in the page -------------------------------------------------
 
 if not QEMU:
-    end("no qemu-riscv64")
+    end(needs("qemu-user"))
 with open(SOURCE, "w", encoding="ascii") as out:
     out.write(PROGRAM)
 run(GUEST_CC, "-g", "-O2", "-static", "-nostdlib", "-ffreestanding", "-Wl,--build-id", SOURCE, "-o", "program")

@@ -72,7 +72,7 @@ void _start(void) { work(TURNS); asm volatile("li a0, 0; li a7, 93; ecall"); }
             check(len(document["instructions"]) == 100000 and document["left_out"] == summary["instructions"] + summary["thrown_away"] - 100000,
                   "of a long one the first 100,000 instructions, the others are counted", (len(document["instructions"]), document["left_out"]))
 else:
-    skip("traces of the virtual core", "no qemu-riscv64")
+    skip("traces of the virtual core", needs("qemu-user"))
 refused = subprocess.run([PESA, "import", "-q", "-m", "./map", "--html", "nowhere/page.html", "-o", "hand.data", "hand.log"], capture_output=True, text=True)
 check(refused.returncode and refused.stderr.count("\n") == 1 and "nowhere/page.html" in refused.stderr, "a page that cannot be written is one line", refused.stderr)
 refused = subprocess.run([PESA, "import", "-q", "-m", "./map", "--html", "hand.log", "-o", "hand.data", "hand.log"], capture_output=True, text=True)

@@ -18,7 +18,7 @@ TESTS = {
 }
 
 
-def run(tests, offered, **variables):
+def run(tests, offered, part="integration", **variables):
     """What tests/run says of these files, where the package manager offers some packages or does not; its status."""
     shutil.rmtree(work)
     for folder in ("tests/integration", "tools", "programs", "build/tests"):
@@ -36,10 +36,10 @@ def run(tests, offered, **variables):
             file.write(f"#!/bin/sh\n{body}\n")
         os.chmod(path, 0o755)
     with open(os.path.join(work, "Makefile"), "w", encoding="utf-8") as file:
-        file.write("all tests emulator:\n")
+        file.write("all tests emulator format-check:\nlint:\n\techo 'clang-tidy # SKIP needs the package clang-tidy-14'\n")
     environment = {name: value for name, value in os.environ.items() if name not in ("O", "PESA", "CI")}
     environment["PATH"] = os.path.join(work, "programs") + ":" + environment["PATH"]
-    done = subprocess.run([os.path.join(work, "tests/run"), "integration"], env={**environment, **variables},
+    done = subprocess.run([os.path.join(work, "tests/run"), part], env={**environment, **variables},
                           capture_output=True, text=True, check=False, timeout=300)
     return done.stdout, done.returncode
 
@@ -65,6 +65,11 @@ check(status == 1 and said.endswith("\n8 passed, 2 failed\n") and
 said, status = run({name: TESTS[name] for name in ("passes.t", "lacks_one.t", "no_privilege.t", "of_c.t")}, False, CI="true")
 check(status == 0 and said.endswith("\n8 passed, 0 failed\n") and "lacks_one.t: " in said,
       "one that this distribution does not offer is not, nor are privileges, nor what tools/dependencies does not name", said)
+
+said, status = run({}, True, "lint", CI="true")
+check(status == 1 and "  lint: clang-tidy: needs the package clang-tidy-14\n" in said.replace("skipped:\n", "skipped:\n  ") and
+      "for want of clang-tidy-14, which tools/dependencies promises: 1 failed" in said,
+      "linters that are missing are skipped tests, too", said)
 
 said, status = run({"dies.t": "echo 1..2; echo ok 1 - one; kill -9 $$", "passes.t": TESTS["passes.t"]}, True)
 check(status == 1 and "integration: " in said and not said.endswith(" 0 failed\n"), "a test that dies is a failure", said)

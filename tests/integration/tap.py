@@ -73,10 +73,12 @@ def failed():
     return bad > 0
 
 
-def end(nothing=""):
-    """Print the plan, and exit with the status.  `nothing` says why there may have been no test at all."""
-    if nothing and not number:
-        skip_all(nothing)
+def end(why=""):
+    """Print the plan, and exit with the status.  `why` says why the tests that would follow are skipped."""
+    if why and not number:
+        skip_all(why)
+    if why:
+        skip("the rest", why)
     print(f"1..{number}", flush=True)
     sys.exit(1 if bad else 0)
 
