@@ -27,8 +27,8 @@ static struct pesa_error *read_exactly(struct pesa_perfdata *reader, void *bytes
 			return pesa_error_create(
 				PESA_ERROR_FORMAT,
 				reader->file_position + done
-					? "%s: ends within its header; the recording is cut off"
-					: "%s: is empty; was the recording interrupted?",
+					? "%s: ends within its header, it was cut off: record or copy it again"
+					: "%s: is empty, its recording was interrupted: record again",
 				reader->path);
 		done += got;
 	}
@@ -173,9 +173,10 @@ static struct pesa_error *open_stream(struct pesa_perfdata *reader)
 	if (error)
 		return error;
 	if (header.magic != PERFDATA_MAGIC && header.magic != PERFDATA_MAGIC_SWAPPED)
-		return pesa_error_create(PESA_ERROR_FORMAT,
-					 "%s: is not a perf.data file (no PERFILE2 at its start)",
-					 reader->path);
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s: is not a perf.data file (no PERFILE2 at its start); 'pesa record' writes one",
+			reader->path);
 	reader->swap = header.magic == PERFDATA_MAGIC_SWAPPED;
 	reader->queue.swap = reader->swap;
 	header.size = perfdata_u64(&header.size, reader->swap);

@@ -346,7 +346,7 @@ refused(["--golden", "x", "--pipeline-trace", "x", "--", "./guest"], "both", "th
 refused(["-o", "x", "--json=x", "--", "./guest"], "both", "the samples and the summary")
 refused(["--", ""], "no program ''", "a program without a name")
 os.mkdir("folder")
-refused(["--", "./folder"], "no program './folder'", "a directory")
+refused(["--", "./folder"], "name a program in it", "a directory")
 with open("kept", "w", encoding="ascii") as file:
     file.write("of yesterday")
 run = command(PESA, "record", "-q", "-o", "kept", "--golden", "empty", "--cpu", "none", "--", "./guest", env=plain)

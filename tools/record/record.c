@@ -266,7 +266,9 @@ static error_t parse_virtual(int key, char *argument, struct argp_state *state)
 static void check(const struct arguments *arguments, const struct argp_state *state)
 {
 	if (!arguments->program && !record_hardware_has_target(&arguments->hardware))
-		profile_usage_error(state, "no program to run");
+		profile_usage_error(
+			state, "no program to run: name it after '--', or a process with -p, or "
+			       "all CPUs with -a");
 	if (arguments->period && arguments->frequency)
 		profile_usage_error(state, "give either --period or --frequency");
 	if (arguments->virtual && arguments->hardware.asked)
@@ -617,11 +619,12 @@ static int record_hardware(struct arguments *arguments, char **command)
 		profile_complain("record", "%s", wrong);
 		return 2;
 	}
-	if (record->program && !pesa_path_program(record->program[0], program))
-		return profile_fail("record",
-				    pesa_error_create(PESA_ERROR_NOT_FOUND,
-						      "no program '%s' that can be executed",
-						      record->program[0]));
+	if (record->program) {
+		struct pesa_error *error = pesa_path_find_program(record->program[0], program);
+
+		if (error)
+			return profile_fail("record", error);
+	}
 	return record_hardware_run(&arguments->hardware, arguments->printed.quiet,
 				   arguments->printed.wants_json, arguments->printed.json);
 }

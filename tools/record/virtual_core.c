@@ -147,9 +147,8 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 		error = find_model(&found->core);
 	if (!error)
 		error = emulator_find(found->emulator, found->plugin);
-	if (!error && !pesa_path_program(program, found->program))
-		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
-					  "no program '%s' that can be executed", program);
+	if (!error)
+		error = pesa_path_find_program(program, found->program);
 	if (!error)
 		error = check_program(found->program, &probed);
 	if (!error)

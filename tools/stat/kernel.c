@@ -398,10 +398,7 @@ static struct pesa_error *check_program(const char *program)
 {
 	char path[PATH_MAX];
 
-	if (!program || pesa_path_program(program, path))
-		return NULL;
-	return pesa_error_create(PESA_ERROR_NOT_FOUND, "no program '%s' that can be executed",
-				 program);
+	return program ? pesa_path_find_program(program, path) : NULL;
 }
 
 /* Explain results that may surprise the user. */

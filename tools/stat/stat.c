@@ -129,7 +129,9 @@ static void check(struct stat_arguments *arguments, const struct argp_state *sta
 	else if (!arguments->kernel && arguments->names.cpu_id)
 		arguments->kernel = "--cpu-id";
 	if (!arguments->program && !tasks && !cpus)
-		profile_usage_error(state, "no program to run");
+		profile_usage_error(
+			state, "no program to run: name it after '--', or a process with -p, or "
+			       "all CPUs with -a");
 	if (tasks && cpus)
 		profile_usage_error(
 			state, "processes (-p, -t) and whole CPUs (-a, -C) exclude each other");

@@ -2,6 +2,7 @@
 /* Where pesa's own files are.  See paths.h. */
 #include "tools/ui/paths.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,4 +74,29 @@ bool pesa_path_program(const char *name, char path[PATH_MAX])
 		directory += length + (directory[length] == ':');
 	}
 	return false;
+}
+
+struct pesa_error *pesa_path_find_program(const char *name, char path[PATH_MAX])
+{
+	struct stat file;
+
+	if (pesa_path_program(name, path))
+		return NULL;
+	if (!strchr(name, '/') && is_program(name))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no program '%s' in PATH; the one of this folder is './%s'", name, name);
+	if (!strchr(name, '/'))
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "no program '%s' in PATH: install it, or give its path",
+					 name);
+	if (stat(name, &file))
+		return pesa_error_system(errno, "no program '%s': build it, or correct its path",
+					 name);
+	if (S_ISDIR(file.st_mode))
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "'%s' is a folder: name a program in it", name);
+	return pesa_error_create(PESA_ERROR_NOT_FOUND,
+				 "'%s' is not executable: 'chmod +x %s' if it is a program", name,
+				 name);
 }

@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "pesa/error.h"
+
 /*
  * A file that the binary loads ("pesa-vcore-1.so"); false: missing, `path` is where it should be.
  */
@@ -17,5 +19,7 @@ bool pesa_path_libexec(const char *name, char path[PATH_MAX]);
 bool pesa_path_data(const char *name, char path[PATH_MAX]);
 /* A program in PATH, or the name itself if it has a slash. */
 bool pesa_path_program(const char *name, char path[PATH_MAX]);
+/* As pesa_path_program(); the error says why there is none of this name, and what to do. */
+struct pesa_error *pesa_path_find_program(const char *name, char path[PATH_MAX]);
 
 #endif
