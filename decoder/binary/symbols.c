@@ -166,7 +166,12 @@ static struct pesa_error *open_map(struct pesa_symbols *symbols, const struct pe
 		return error;
 	/* If a dump has the names, a missing map is not an error. */
 	if (!(dso->functions && error->code == PESA_ERROR_SYSTEM))
-		failed = note(slot, "code made at run time has no names: %s", error->message);
+		failed = note(slot,
+			      error->code == PESA_ERROR_SYSTEM
+				      ? "code made at run time has no names: %s: let its compiler "
+					"write it, as node --perf-basic-prof does"
+				      : "code made at run time has no names: %s",
+			      error->message);
 	if (!failed && error->code == PESA_ERROR_UNSUPPORTED)
 		failed = count_refused(symbols, error->message);
 	pesa_error_free(error);

@@ -3,6 +3,7 @@
 """Code that a program makes at run time, on the virtual core: the code is recorded, so every cycle is attributed to an instruction."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -69,6 +70,10 @@ if PERF:
             check(run.returncode == 0 and not run.stderr and run.stdout, f"perf {words[0]} reads {path} without a warning", run.stderr.decode())
 else:
     skip("perf reads the files", needs("linux-perf"))
+
+said = command(PESA, "report", "--stdio", "-i", "perf.data", env=plain).stdout.decode()
+check(re.search(r"^note: code made at run time has no names: /tmp/perf-\d+\.map: .*let its compiler write it, as node", said, re.M),
+      "a note says where names would come from", said)
 
 # ---- The code goes where the recording goes
 
