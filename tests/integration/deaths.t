@@ -54,6 +54,9 @@ for prefix, where in (((), ""), (("taskset", "-c", "0"), ", on one processor")):
               and run.summary["instructions"] == 2 * TURNS + 2 + after,
               f"death by {what}: each instruction before it is in the profile{where}",
               (run.done, run.summary, 2 * TURNS + 2 + after))
+        said = run.done.stderr.decode()
+        check(said.count("was killed by signal") == (number != 15) and ("choose one with --cpu" in said) == (death == ILLEGAL),
+              f"death by {what}: a line says so if it was a fault{where}", said)
 
 build("dies", "deaths.S", "-nostdlib", f"-DTURNS={TURNS}", "-DDEATH=6", "-DNUMBER=9")
 run = Run("./dies")

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,23 @@ int virtual_core_exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* A program that died of a fault: the shell, which did not start it, does not say so. */
+static void print_fault(const char *command, int status)
+{
+	static const int faults[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		if (signal == faults[i])
+			safe_output_message(
+				"pesa %s: the program was killed by signal %d (%s)%s", command,
+				signal, strsignal(signal),
+				signal == SIGILL
+					? ": if it needs instructions that the emulator's processor "
+					  "lacks, choose one with --cpu (vectors: rv64,v=true)"
+					: "; up to there it was observed");
+}
+
 void virtual_core_print_problems(const char *command, const struct pesa_vcore_summary *summary)
 {
 	const struct {
@@ -231,4 +249,6 @@ void virtual_core_print_problems(const char *command, const struct pesa_vcore_su
 		if (problems[i].count)
 			safe_output_message("pesa %s: %" PRIu64 " %s", command, problems[i].count,
 					    problems[i].what);
+	if (summary->harts)
+		print_fault(command, summary->status);
 }
