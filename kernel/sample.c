@@ -179,6 +179,15 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 }
 
 /*
+ * perf had no room for the record, and counted it in lost_samples: the next record reports what
+ * this one would have.
+ */
+static noinline void pesa_take_back_lost(struct pesa_hart *hart)
+{
+	hart->lost += hart->record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
+}
+
+/*
  * Deliver a sample whose privilege mode the hart has left since.  A user sample gets the registers
  * saved on kernel entry.  For a kernel sample there are none: its call chain has only the PC.
  */
@@ -296,7 +305,10 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	struct pesa_pmu *pesa = hart->pmu;
 	struct pesa_registers registers;
 	u32 interval = hart->interval, next;
+	struct perf_event *owner;
+	s64 unwritten;
 	u64 discarded;
+	int stop;
 
 	pesa_read_sample(&registers);
 	/* With a fixed period there is nothing to write: the counter reloads itself. */
@@ -314,7 +326,8 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	discarded = pesa_discarded(pesa, &registers);
 	if (discarded)
 		pesa_account_discarded(hart, event, discarded);
-	WRITE_ONCE(hart->owner, event ? pesa_owner(event) : NULL);
+	owner = event ? pesa_owner(event) : NULL;
+	WRITE_ONCE(hart->owner, owner);
 	if (!event) {
 		pesa_count(hart, PESA_UNCLAIMED, 1);
 		return 0;
@@ -333,7 +346,11 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	if (has_branch_stack(event))
 		pesa_save_branches(&hart->data, event, hart->branches);
 	pesa_count(hart, PESA_RECORDED, 1);
-	return pesa_deliver(hart, event, registers.pc, interrupted);
+	unwritten = atomic64_read(&owner->lost_samples);
+	stop = pesa_deliver(hart, event, registers.pc, interrupted);
+	if (unlikely(atomic64_read(&owner->lost_samples) != unwritten))
+		pesa_take_back_lost(hart);
+	return stop;
 }
 
 /* Take the pending sample outside of the interrupt. */
