@@ -11,6 +11,11 @@
 #include "decoder/base/intervals.h"
 #include "decoder/binary/symbol_debug_file.h"
 
+/* Of an inlined call: tells calls on one line apart.  LLVM writes it; this libdw does not name it. */
+#ifndef DW_AT_GNU_discriminator
+#define DW_AT_GNU_discriminator 0x2136
+#endif
+
 /* Deeper nesting is damage; no compiler generates it. */
 #define DEPTH_MAX 256
 
@@ -453,57 +458,125 @@ static struct pesa_error *call_site(struct pesa_debug_info *info, struct unit *u
 	return make_absolute(info, unit, &source->file);
 }
 
-struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
-					   struct pesa_inline_frame *frames, size_t max,
-					   size_t *result)
-{
-	struct inlined *chain[DEPTH_MAX + 1] = {NULL};
-	const struct pesa_interval *interval;
-	struct function *function;
-	struct pesa_source source;
-	struct pesa_error *error;
-	unsigned int deepest = 0;
+/* The inlined calls that hold an address, outermost first. */
+struct chain {
 	struct unit *unit;
-	size_t count = 0;
+	struct function *function;		/* NULL: no function is known there */
+	struct inlined *inlined[DEPTH_MAX + 1]; /* by depth; NULL: none */
+	unsigned int deepest;			/* 0: not inlined */
+};
 
-	*result = 0;
-	address -= info->bias;
-	unit = find_unit(info, address);
-	if (!unit)
+static struct pesa_error *find_chain(struct pesa_debug_info *info, uint64_t address,
+				     struct chain *chain)
+{
+	const struct pesa_interval *interval;
+	struct pesa_error *error;
+
+	*chain = (struct chain){.unit = find_unit(info, address)};
+	if (!chain->unit)
 		return NULL;
-	if (!unit->functions_loaded) {
-		error = load_functions(unit);
+	if (!chain->unit->functions_loaded) {
+		error = load_functions(chain->unit);
 		if (error)
 			return error;
 	}
-	interval = pesa_intervals_find(&unit->ranges, address);
+	interval = pesa_intervals_find(&chain->unit->ranges, address);
 	if (!interval)
 		return NULL;
-	function = &unit->function[interval->value];
-	for (size_t i = 0; i < function->count; i++) {
-		struct inlined *inlined = &function->inlined[i];
+	chain->function = &chain->unit->function[interval->value];
+	for (size_t i = 0; i < chain->function->count; i++) {
+		struct inlined *inlined = &chain->function->inlined[i];
 
 		if (address < inlined->start || address >= inlined->end ||
 		    inlined->depth > DEPTH_MAX)
 			continue;
-		chain[inlined->depth] = inlined;
-		if (inlined->depth > deepest)
-			deepest = inlined->depth;
+		chain->inlined[inlined->depth] = inlined;
+		if (inlined->depth > chain->deepest)
+			chain->deepest = inlined->depth;
 	}
-	error = line_of(info, unit, address, &source);
-	for (unsigned int depth = deepest; !error && depth > 0 && count < max; depth--) {
-		if (!chain[depth])
+	return NULL;
+}
+
+struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
+					   struct pesa_inline_frame *frames, size_t max,
+					   size_t *result)
+{
+	struct pesa_source source;
+	struct pesa_error *error;
+	struct chain chain;
+	size_t count = 0;
+
+	*result = 0;
+	address -= info->bias;
+	error = find_chain(info, address, &chain);
+	if (error || !chain.function)
+		return error;
+	error = line_of(info, chain.unit, address, &source);
+	for (unsigned int depth = chain.deepest; !error && depth > 0 && count < max; depth--) {
+		if (!chain.inlined[depth])
 			continue;
 		frames[count].source = source;
-		error = function_name(info, &chain[depth]->die, &frames[count++].function);
+		error = function_name(info, &chain.inlined[depth]->die, &frames[count++].function);
 		if (!error)
-			error = call_site(info, unit, &chain[depth]->die, &source);
+			error = call_site(info, chain.unit, &chain.inlined[depth]->die, &source);
 	}
 	if (!error && count < max) {
 		frames[count].source = source;
-		error = function_name(info, &function->die, &frames[count++].function);
+		error = function_name(info, &chain.function->die, &frames[count++].function);
 	}
 	if (!error)
 		*result = count;
 	return error;
+}
+
+static struct pesa_source_frame source_frame(Dwarf_Die *die, unsigned int line,
+					     unsigned int discriminator)
+{
+	const char *linkage = linkage_name(die);
+	int begins = 0;
+
+	return (struct pesa_source_frame){
+		.function = linkage ? linkage : dwarf_diename(die),
+		.begins =
+			dwarf_decl_line(die, &begins) == 0 && begins > 0 ? (unsigned int)begins : 0,
+		.line = line,
+		.discriminator = discriminator,
+	};
+}
+
+struct pesa_error *pesa_debug_info_source_frames(struct pesa_debug_info *info, uint64_t address,
+						 struct pesa_source_frame *frames, size_t max,
+						 size_t *result)
+{
+	unsigned int discriminator = 0;
+	struct pesa_error *error;
+	struct chain chain;
+	size_t count = 0;
+	Dwarf_Line *row;
+	int line = 0;
+
+	*result = 0;
+	address -= info->bias;
+	error = find_chain(info, address, &chain);
+	if (error || !chain.function)
+		return error;
+	row = dwarf_getsrc_die(&chain.unit->die, address);
+	if (!row || dwarf_lineno(row, &line) || line <= 0)
+		return NULL;
+	if (dwarf_linediscriminator(row, &discriminator))
+		discriminator = 0;
+	for (unsigned int depth = chain.deepest; depth > 0 && count < max; depth--) {
+		Dwarf_Die *die = chain.inlined[depth] ? &chain.inlined[depth]->die : NULL;
+
+		if (!die)
+			continue;
+		frames[count++] = source_frame(die, (unsigned int)line, discriminator);
+		line = (int)number_attribute(die, DW_AT_call_line);
+		discriminator = number_attribute(die, DW_AT_GNU_discriminator);
+	}
+	if (count < max)
+		frames[count++] =
+			source_frame(&chain.function->die, (unsigned int)line, discriminator);
+	*result = count;
+	return NULL;
 }

@@ -34,5 +34,9 @@ struct pesa_error *pesa_debug_info_source(struct pesa_debug_info *info, uint64_t
 struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
 					   struct pesa_inline_frame *frames, size_t max,
 					   size_t *count);
+/* Likewise, as in pesa/symbols.h. */
+struct pesa_error *pesa_debug_info_source_frames(struct pesa_debug_info *info, uint64_t address,
+						 struct pesa_source_frame *frames, size_t max,
+						 size_t *count);
 
 #endif

@@ -432,3 +432,13 @@ struct pesa_error *pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint6
 	*count = 0;
 	return NULL;
 }
+
+struct pesa_error *pesa_symbol_file_source_frames(struct pesa_symbol_file *file, uint64_t address,
+						  struct pesa_source_frame *frames, size_t max,
+						  size_t *count)
+{
+	if (file->debug)
+		return pesa_debug_info_source_frames(file->debug, address, frames, max, count);
+	*count = 0;
+	return NULL;
+}

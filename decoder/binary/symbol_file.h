@@ -52,5 +52,8 @@ struct pesa_error *pesa_symbol_file_source(struct pesa_symbol_file *file, uint64
 struct pesa_error *pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
 					    struct pesa_inline_frame *frames, size_t max,
 					    size_t *count);
+struct pesa_error *pesa_symbol_file_source_frames(struct pesa_symbol_file *file, uint64_t address,
+						  struct pesa_source_frame *frames, size_t max,
+						  size_t *count);
 
 #endif

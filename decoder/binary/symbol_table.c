@@ -104,7 +104,10 @@ struct pesa_error *pesa_symbol_table_add(struct pesa_symbol_table *table,
 			return pesa_error_no_memory();
 	}
 	table->entry[table->count] = (struct entry){
-		.symbol = {.linkage_name = name, .start = symbol->start, .size = symbol->size},
+		.symbol = {.linkage_name = name,
+			   .start = symbol->start,
+			   .size = symbol->size,
+			   .local = symbol->binding == PESA_SYMBOL_LOCAL},
 		.limit = symbol->limit,
 		.order = table->count,
 		.binding = (uint8_t)symbol->binding,

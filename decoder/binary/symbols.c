@@ -386,6 +386,21 @@ struct pesa_error *pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t d
 	return NULL;
 }
 
+struct pesa_error *pesa_symbols_source_frames(struct pesa_symbols *symbols, uint32_t dso,
+					      uint64_t address, struct pesa_source_frame *frames,
+					      size_t max, size_t *count)
+{
+	struct pesa_symbol_file *file;
+	struct pesa_error *error = file_with_debug(symbols, dso, &file);
+
+	if (error)
+		return error;
+	if (file)
+		return pesa_symbol_file_source_frames(file, address, frames, max, count);
+	*count = 0;
+	return NULL;
+}
+
 struct pesa_error *pesa_symbols_paths(struct pesa_symbols *symbols, uint32_t dso,
 				      struct pesa_symbol_paths *paths)
 {

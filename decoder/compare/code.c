@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The hot code: every instruction in the profile, decoded, and short gaps between them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "decoder/compare/code.h"
 #include "pesa/csr.h"
@@ -31,16 +30,10 @@ static struct compare_node *add(struct compare_code *code)
 	return &code->node[code->count++];
 }
 
-static bool decode(const struct pesa_profile *profile, const struct pesa_isa *isa,
+static bool decode(const struct pesa_profile *profile, const struct compare_code *code,
 		   struct compare_node *node)
 {
-	uint8_t bytes[8];
-	size_t size;
-
-	if (!isa)
-		return false;
-	size = pesa_profile_text(profile, node->dso, node->address, bytes, sizeof(bytes));
-	if (!size || !pesa_insn_decode(isa, bytes, size, &node->insn))
+	if (!profile_isas_decode(&code->isas, profile, node->dso, node->address, &node->insn))
 		return false;
 	node->flow = pesa_insn_flow(&node->insn);
 	node->decoded = true;
@@ -91,38 +84,13 @@ static bool fill(const struct pesa_profile *profile, struct compare_code *code, 
 			return false;
 		node->dso = last.dso;
 		node->address = last.address + last.insn.length;
-		if (!decode(profile, code->isa[node->dso], node)) {
+		if (!decode(profile, code, node)) {
 			code->count--;
 			break;
 		}
 		last = *node;
 	}
 	return true;
-}
-
-static struct pesa_error *make_isas(const struct pesa_profile *profile, struct compare_code *code)
-{
-	code->dsos = pesa_profile_dso_count(profile);
-	code->isa = calloc(code->dsos + 1, sizeof(*code->isa));
-	if (!code->isa)
-		return pesa_error_no_memory();
-	for (uint32_t i = 0; i < code->dsos; i++) {
-		const char *text = pesa_profile_isa(profile, i);
-		struct pesa_error *error;
-
-		if (!text)
-			continue;
-		error = pesa_isa_create(text, &code->isa[i]);
-		if (error && error->code != PESA_ERROR_NO_MEMORY) {
-			/* Unknown extension: use every extension that does not conflict. */
-			pesa_error_free(error);
-			error = pesa_isa_create(strncmp(text, "rv32", 4) ? "rv64" : "rv32",
-						&code->isa[i]);
-		}
-		if (error)
-			return error;
-	}
-	return NULL;
 }
 
 static void link_nodes(struct compare_code *code)
@@ -136,7 +104,7 @@ static void link_nodes(struct compare_code *code)
 		node->next = compare_code_find(code, node->dso, node->address + node->insn.length);
 		if (!pesa_insn_target(&node->insn, node->address, &target))
 			continue;
-		if (pesa_isa_xlen(code->isa[node->dso]) == 32)
+		if (pesa_isa_xlen(code->isas.isa[node->dso]) == 32)
 			target = (uint32_t)target;
 		node->target = compare_code_find(code, node->dso, target);
 		if (node->target != COMPARE_NONE)
@@ -161,7 +129,7 @@ struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 				       struct compare_code *code)
 {
 	size_t count = pesa_profile_instruction_count(profile);
-	struct pesa_error *error = make_isas(profile, code);
+	struct pesa_error *error = profile_isas_create(profile, &code->isas);
 
 	if (error)
 		return error;
@@ -179,7 +147,7 @@ struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 		node->address = measured->address;
 		node->measured = measured;
 		measure(node);
-		decode(profile, code->isa[node->dso], node);
+		decode(profile, code, node);
 	}
 	link_nodes(code);
 	return NULL;
@@ -187,9 +155,7 @@ struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 
 void compare_code_free(struct compare_code *code)
 {
-	for (uint32_t i = 0; code->isa && i < code->dsos; i++)
-		pesa_isa_free(code->isa[i]);
-	free(code->isa);
+	profile_isas_free(&code->isas);
 	free(code->node);
 }
 

@@ -8,6 +8,7 @@
 #ifndef DECODER_COMPARE_CODE_H
 #define DECODER_COMPARE_CODE_H
 
+#include "decoder/profile/isas.h"
 #include "pesa/compare.h"
 #include "pesa/riscv.h"
 
@@ -46,8 +47,7 @@ struct compare_node {
 struct compare_code {
 	struct compare_node *node; /* sorted by dso and address */
 	uint32_t count, room;
-	struct pesa_isa **isa; /* by dso; NULL: not decoded */
-	uint32_t dsos;
+	struct profile_isas isas;
 };
 
 struct pesa_error *compare_code_create(const struct pesa_profile *profile,

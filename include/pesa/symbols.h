@@ -18,6 +18,7 @@
 #ifndef PESA_SYMBOLS_H
 #define PESA_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct pesa_symbol {
 	const char *linkage_name; /**< as in the ELF file; NULL: a function without a symbol */
 	uint64_t start;		  /**< ELF virtual address */
 	uint64_t size;		  /**< bytes */
+	bool local; /**< a local symbol of the ELF file: others may have the same name */
 };
 
 /** A place in source code. */
@@ -50,6 +52,15 @@ struct pesa_source {
 struct pesa_inline_frame {
 	const char *function;	   /**< demangled */
 	struct pesa_source source; /**< where in that function */
+};
+
+/** A place as compilers key it in profiles: the line in its function, not in the file, so that a
+ * profile outlives changes elsewhere. */
+struct pesa_source_frame {
+	const char *function; /**< linkage name in DWARF, else the name */
+	unsigned int begins;  /**< line on which the function is declared; 0: unknown */
+	unsigned int line;    /**< line in the file: of the instruction, or of the inlined call */
+	unsigned int discriminator; /**< tells places on one line apart, as in DWARF */
 };
 
 /** A cache of symbol information for the dsos of a profile, which must outlive it.  root as
@@ -88,6 +99,12 @@ struct pesa_error *pesa_symbols_source(struct pesa_symbols *symbols, uint32_t ds
 struct pesa_error *pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso,
 					uint64_t address, struct pesa_inline_frame *frames,
 					size_t max, size_t *count);
+/** The same chain as compilers key it: lines of functions, linkage names, discriminators.  Without
+ * debug information for the address *count is 0.
+ * @one_thread @object_owns */
+struct pesa_error *pesa_symbols_source_frames(struct pesa_symbols *symbols, uint32_t dso,
+					      uint64_t address, struct pesa_source_frame *frames,
+					      size_t max, size_t *count);
 /** Files; the caller frees the paths; NULL: there is none. */
 struct pesa_symbol_paths {
 	char *main;	 /**< the ELF file; if it is not available, one with its symbols */

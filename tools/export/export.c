@@ -8,17 +8,26 @@
 #include "pesa/export.h"
 #include "tools/commands.h"
 #include "tools/export/csv.h"
+#include "tools/export/pgo.h"
 #include "tools/groups/groups.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/safe_output.h"
 
-#define FORMAT_NAMES "pprof, folded, speedscope, firefox or csv"
+#define FORMAT_NAMES                                                                           \
+	"pprof, folded, speedscope, firefox, csv, or for compilers llvm-sample, llvm-binary, " \
+	"gcc-afdo, bolt, bolt-basic, bolt-preaggregated, autofdo-text"
+
+/* What writes the format. */
+enum writer { WRITES_STACKS, WRITES_CSV, WRITES_PGO };
 
 struct export_options {
 	struct profile_input_options input;
 	struct pesa_export_options export;
-	bool format_given, csv; /* csv is chosen; export.format is then unused */
+	bool format_given;
+	enum writer writer;
+	enum pesa_pgo_format pgo; /* of WRITES_PGO; export.format is of WRITES_STACKS */
 	bool by_given;
+	const char *dso;    /* of WRITES_PGO; NULL: not chosen */
 	const char *output; /* NULL, "-": standard output */
 };
 
@@ -39,6 +48,7 @@ static const struct {
 static const struct argp_option options[] = {
 	{"format", 'f', "FORMAT", 0, FORMAT_NAMES, 0},
 	{"output", 'o', "FILE", 0, "Write FILE instead of standard output", 0},
+	{"dso", 'd', "NAME", 0, "For compilers: only this binary (name or path)", 0},
 	{"by", KEY_BY, "WHAT", 0,
 	 "symbol, line or insn: what a row of csv is (default: insn), or what stands above the "
 	 "innermost function in folded and speedscope (default: symbol, nothing)",
@@ -56,8 +66,13 @@ static bool is_stdout(const struct export_options *wanted)
 static void parse_format(struct export_options *wanted, const char *name, struct argp_state *state)
 {
 	wanted->format_given = true;
-	wanted->csv = !strcmp(name, "csv");
-	if (!wanted->csv && !pesa_export_format_parse(name, &wanted->export.format))
+	if (!strcmp(name, "csv"))
+		wanted->writer = WRITES_CSV;
+	else if (pesa_pgo_format_parse(name, &wanted->pgo))
+		wanted->writer = WRITES_PGO;
+	else if (pesa_export_format_parse(name, &wanted->export.format))
+		wanted->writer = WRITES_STACKS;
+	else
 		profile_usage_error(state, "--format takes " FORMAT_NAMES ", not '%s'", name);
 }
 
@@ -76,18 +91,22 @@ static void parse_by(struct export_options *wanted, const char *name, struct arg
 /* Refuse options that the format ignores. */
 static void check(struct export_options *wanted, struct argp_state *state)
 {
-	const bool stacks = !wanted->csv && (wanted->export.format == PESA_EXPORT_FOLDED ||
-					     wanted->export.format == PESA_EXPORT_SPEEDSCOPE);
+	const bool csv = wanted->writer == WRITES_CSV;
+	const bool stacks = wanted->writer == WRITES_STACKS &&
+			    (wanted->export.format == PESA_EXPORT_FOLDED ||
+			     wanted->export.format == PESA_EXPORT_SPEEDSCOPE);
 
 	if (!wanted->format_given)
 		profile_usage_error(state, "which format? --format takes " FORMAT_NAMES);
 	if (wanted->input.json && is_stdout(wanted))
 		profile_usage_error(state, "--json says what was exported: name a file with -o");
-	if (wanted->by_given && !stacks && !wanted->csv)
+	if (wanted->dso && wanted->writer != WRITES_PGO)
+		profile_usage_error(state, "--dso is for the formats of compilers");
+	if (wanted->by_given && !stacks && !csv)
 		profile_usage_error(state, "--by is for folded, speedscope and csv");
 	if (wanted->export.states && !stacks)
 		profile_usage_error(state, "--states is for folded and speedscope");
-	if (wanted->csv && !wanted->by_given)
+	if (csv && !wanted->by_given)
 		wanted->export.by = PESA_EXPORT_BY_INSN;
 }
 
@@ -104,6 +123,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case 'o':
 		result->output = argument;
+		break;
+	case 'd':
+		result->dso = argument;
 		break;
 	case KEY_BY:
 		parse_by(result, argument, state);
@@ -128,11 +150,25 @@ static const struct argp argp = {
 	       "  pesa export --format pprof -i perf.data -o profile.pb.gz\n"
 	       "  pesa export --format folded --states -o stacks.folded\n"
 	       "  pesa export --format csv --by line -o lines.csv\n"
+	       "  pesa export --format llvm-sample -o program.prof   # clang -fprofile-sample-use=\n"
+	       "  pesa export --format gcc-afdo -o program.afdo      # gcc -fauto-profile=\n"
 	       "\n"
 	       "The manual page pesa-export(1) explains every format.",
 };
 
 /* ---- Output -------------------------------------------------------------------------------- */
+
+static bool is_binary(const struct export_options *wanted)
+{
+	switch (wanted->writer) {
+	case WRITES_STACKS:
+		return wanted->export.format == PESA_EXPORT_PPROF;
+	case WRITES_PGO:
+		return pesa_pgo_format_is_binary(wanted->pgo);
+	default:
+		return false;
+	}
+}
 
 /* Open standard output or a new file.  NULL: failed, after a message. */
 static FILE *open_output(const struct export_options *wanted)
@@ -140,9 +176,7 @@ static FILE *open_output(const struct export_options *wanted)
 	FILE *out;
 
 	if (is_stdout(wanted))
-		return !wanted->csv && wanted->export.format == PESA_EXPORT_PPROF
-			       ? safe_output_binary()
-			       : stdout;
+		return is_binary(wanted) ? safe_output_binary() : stdout;
 	out = fopen(wanted->output, "we");
 	if (!out)
 		profile_complain("export", "cannot write %s: %s", wanted->output, strerror(errno));
@@ -151,13 +185,21 @@ static FILE *open_output(const struct export_options *wanted)
 
 static const char *format_name(const struct export_options *wanted)
 {
-	return wanted->csv ? "csv" : pesa_export_format_name(wanted->export.format);
+	switch (wanted->writer) {
+	case WRITES_CSV:
+		return "csv";
+	case WRITES_PGO:
+		return pesa_pgo_format_name(wanted->pgo);
+	default:
+		return pesa_export_format_name(wanted->export.format);
+	}
 }
 
 /* Print as JSON what was exported; the export itself is in a file. */
 static struct pesa_error *print_json(const struct export_options *wanted,
 				     const struct pesa_export *rows,
-				     const struct profile_input *input)
+				     const struct profile_input *input,
+				     const struct pesa_pgo_summary *summary)
 {
 	struct ui_json json;
 
@@ -165,44 +207,57 @@ static struct pesa_error *print_json(const struct export_options *wanted,
 	profile_json_header(input, &json);
 	ui_json_member(&json, "format", ui_json_string(format_name(wanted)));
 	ui_json_member(&json, "output", ui_json_string(wanted->output));
-	ui_json_member(&json, "rows", wanted->csv ? NULL : ui_json_count(pesa_export_count(rows)));
+	if (wanted->writer == WRITES_PGO)
+		export_pgo_json(input, summary, &json);
+	else
+		ui_json_member(&json, "rows",
+			       wanted->writer == WRITES_CSV
+				       ? NULL
+				       : ui_json_count(pesa_export_count(rows)));
 	profile_json_problems(input, &json);
 	ui_json_end(&json);
 	return ui_json_close(stdout);
 }
 
-static struct pesa_error *write_csv(const struct export_options *wanted,
-				    const struct profile_input *input, FILE *out)
+static struct pesa_error *write_rows(const struct export_options *wanted, struct pesa_export *rows,
+				     const struct profile_input *input, FILE *out,
+				     struct pesa_pgo_summary *summary)
 {
-	struct pesa_error *error = export_csv(input, bys[wanted->export.by].keys, out);
-
-	if (!error && ferror(out))
-		error = pesa_error_system(errno, "the export could not be written in full");
-	return error;
+	switch (wanted->writer) {
+	case WRITES_CSV:
+		return export_csv(input, bys[wanted->export.by].keys, out);
+	case WRITES_PGO:
+		return export_pgo(input, wanted->pgo, wanted->dso, out, summary);
+	default:
+		return pesa_export_write(rows, input->profile, input->symbols, &wanted->export,
+					 out);
+	}
 }
 
 static int export_to(const struct export_options *wanted, struct pesa_export *rows,
 		     const struct profile_input *input, FILE *out)
 {
-	struct pesa_error *error = wanted->csv
-					   ? write_csv(wanted, input, out)
-					   : pesa_export_write(rows, input->profile, input->symbols,
-							       &wanted->export, out);
-	int closed = is_stdout(wanted) ? fflush(out) : fclose(out);
+	struct pesa_pgo_summary summary = {0};
+	struct pesa_error *error = write_rows(wanted, rows, input, out, &summary);
+	bool failed = ferror(out) != 0;
 
-	if (!error && closed)
+	failed |= (is_stdout(wanted) ? fflush(out) : fclose(out)) != 0;
+	if (!error && failed)
 		error = pesa_error_system(errno, "the export could not be written in full");
+	if (!error && wanted->writer == WRITES_PGO)
+		export_pgo_complain(input, &summary);
 	if (!error && wanted->input.json)
-		error = print_json(wanted, rows, input);
+		error = print_json(wanted, rows, input, &summary);
 	return error ? profile_fail("export", error) : 0;
 }
 
 /* Report lost and missing data. */
-static void say_what_is_missing(const struct profile_input *input)
+static void say_what_is_missing(const struct export_options *wanted,
+				const struct profile_input *input)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
 
-	if (input->plain)
+	if (input->plain && wanted->writer != WRITES_PGO)
 		profile_complain("export",
 				 "%s: its samples tell only their PC: no executions, states or "
 				 "causes are exported%s",
@@ -222,13 +277,13 @@ static int export(struct export_options *wanted, struct pesa_export *rows)
 
 	if (!is_stdout(wanted))
 		wanted->input.outputs[0] = wanted->output;
-	if (!wanted->csv)
+	if (wanted->writer == WRITES_STACKS)
 		wanted->input.listener = pesa_export_listener(rows);
 	error = profile_input_open(&input, &wanted->input, "export");
 	if (error)
 		return profile_fail("export", error);
 	if (profile_has_cycles(&input)) {
-		say_what_is_missing(&input);
+		say_what_is_missing(wanted, &input);
 		out = open_output(wanted);
 		if (out)
 			status = export_to(wanted, rows, &input, out);
@@ -247,10 +302,11 @@ int pesa_command_export(int argc, char **argv)
 
 	if (status)
 		return status;
-	if (!wanted.csv && wanted.export.format == PESA_EXPORT_PPROF && is_stdout(&wanted) &&
-	    isatty(STDOUT_FILENO)) {
-		profile_complain("export", "pprof's format is binary and standard output is a "
-					   "terminal: name a file with -o, or redirect it");
+	if (is_binary(&wanted) && is_stdout(&wanted) && isatty(STDOUT_FILENO)) {
+		profile_complain("export",
+				 "%s is binary and standard output is a terminal: name a file with "
+				 "-o, or redirect it",
+				 format_name(&wanted));
 		return 2;
 	}
 	rows = pesa_export_create();

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was measured, as a network.
+ *
+ * Each block is an arc, from the node where control comes in to the one where it goes out; its
+ * wanted flow is the mean of the executions of its instructions.  The directions of a branch are
+ * arcs whose wanted flows are the block's times the measured shares.  A block with one successor
+ * has no arc to it: where it goes out is where the other one comes in.  Control may come from the
+ * ground into functions, and go there from returns; elsewhere it may hardly.
+ *
+ * Variances are those of the estimate itself, not of the sample (a block that was not sampled is
+ * not known to be never executed), so the network is solved in a few rounds.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "decoder/flow/inside.h"
+#include "decoder/flow/network.h"
+#include "pesa/record.h"
+
+#define ROUNDS 6
+
+/* Relative error of a block's number beside sampling: cycles that could not be walked. */
+#define BLOCK_MISFIT 0.01
+/* Likewise of the share of a direction. */
+#define SHARE_MISFIT 0.003
+/* What comes from or goes to elsewhere in the midst of a function: signals, exceptions. */
+#define ELSEWHERE 0.002
+/* Standard deviations up to which known callers explain the executions of a function. */
+#define CHANCE 3
+
+/* The nodes of a block. */
+enum {
+	IN,	 /* where control comes in */
+	OUT,	 /* where it goes out; the ground: returns, unknown targets */
+	CALLING, /* of one that calls through a pointer: the calls of each target */
+	NODES,
+};
+
+struct observed {
+	double mean;	 /* executions */
+	double together; /* of its instructions, how many retire in one cycle */
+};
+
+/* Who calls a block that is entered. */
+struct caller {
+	bool known;	 /* there is a call of it */
+	bool others;	 /* known ones do not explain its executions */
+	double variance; /* of the sum of the calls of known ones */
+	double unknown; /* calls from elsewhere, as estimated so far; below 0: calls that do not come */
+};
+
+struct estimate {
+	const struct pesa_profile *profile;
+	struct flow_graph *graph;
+	double period; /* executions that one sample stands for */
+	bool plain;
+	struct observed *observed; /* by block */
+	uint32_t *node;		   /* NODES for each block */
+	double *potential;	   /* by node */
+	struct caller *caller;	   /* by block */
+	struct flow_arc *arc;
+	uint32_t arcs, nodes;
+};
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* Cycles in which an instruction retired, each divided among those that did. */
+static double retiring_cycles(const struct pesa_instruction *measured)
+{
+	double weight = 0;
+
+	for (unsigned int i = 0; i < measured->buckets; i++)
+		if (measured->bucket[i].state == PESA_STATE_RETIRING)
+			weight += (double)measured->bucket[i].weight;
+	return weight / PESA_CYCLE;
+}
+
+static void observe(struct estimate *estimate, uint32_t number)
+{
+	const struct flow_graph *graph = estimate->graph;
+	const struct pesa_control_flow_block *block = &graph->block[number];
+	double executions = 0, cycles = 0;
+
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		const struct pesa_instruction *measured =
+			graph->instruction[graph->measured[number].first + i].measured;
+
+		if (!measured)
+			continue;
+		executions += estimate->plain ? (double)measured->weight / PESA_CYCLE
+					      : (double)measured->executions;
+		cycles += retiring_cycles(measured);
+	}
+	estimate->observed[number].mean = executions / block->instructions;
+	estimate->observed[number].together =
+		estimate->plain || !(cycles > 0)
+			? 1
+			: fmin(fmax(executions / cycles, 1), block->instructions);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+static uint32_t joined(uint32_t *node, uint32_t number)
+{
+	while (node[number] != number) {
+		node[number] = node[node[number]];
+		number = node[number];
+	}
+	return number;
+}
+
+/* The one successor of a block that cannot go elsewhere; NULL: there are several, or none. */
+static const struct pesa_control_flow_edge *only_edge(const struct flow_graph *graph,
+						      uint32_t block)
+{
+	return graph->block[block].edges == 1 && !graph->measured[block].left
+		       ? &graph->edge[graph->block[block].first_edge]
+		       : NULL;
+}
+
+/* Whether the block ends with an indirect jump some of whose targets are known. */
+static bool has_targets(const struct flow_graph *graph, uint32_t number)
+{
+	return graph->block[number].edges && graph->edge[graph->block[number].first_edge].indirect;
+}
+
+/* Whether all that goes out of a block goes to the ground. */
+static bool goes_elsewhere(const struct flow_graph *graph, uint32_t number)
+{
+	return graph->measured[number].left && !has_targets(graph, number);
+}
+
+/* The targets of an indirect transfer or call that were measured; 0: none. */
+static unsigned int targets_of(const struct flow_graph *graph, uint32_t block)
+{
+	const struct flow_instruction *last = flow_graph_last(graph, block);
+
+	return last->measured && (last->flow == PESA_FLOW_INDIRECT_CALL ||
+				  last->flow == PESA_FLOW_COROUTINE)
+		       ? last->measured->edges
+		       : 0;
+}
+
+static struct pesa_error *number_nodes(struct estimate *estimate)
+{
+	const struct flow_graph *graph = estimate->graph;
+	uint32_t count = NODES * graph->blocks;
+	uint32_t *join = calloc((size_t)count + 1, sizeof(*join));
+
+	estimate->node = calloc((size_t)count + 1, sizeof(*estimate->node));
+	if (!join || !estimate->node) {
+		free(join);
+		return pesa_error_no_memory();
+	}
+	for (uint32_t i = 0; i < count; i++)
+		join[i] = i;
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		const struct pesa_control_flow_edge *edge = only_edge(graph, i);
+
+		if (edge)
+			join[joined(join, NODES * i + OUT)] = joined(join, NODES * edge->to + IN);
+	}
+	estimate->nodes = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		const unsigned int which = i % NODES;
+
+		if (joined(join, i) != i || (which == OUT && goes_elsewhere(graph, i / NODES)) ||
+		    (which == CALLING && !targets_of(graph, i / NODES)))
+			continue;
+		estimate->node[i] = estimate->nodes++;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		estimate->node[i] = estimate->node[joined(join, i)];
+	free(join);
+	estimate->potential = calloc((size_t)estimate->nodes + 1, sizeof(*estimate->potential));
+	return estimate->potential ? NULL : pesa_error_no_memory();
+}
+
+/* ---- Arcs ------------------------------------------------------------------------------------ */
+
+static double squared(double value)
+{
+	return value * value;
+}
+
+/* An arc that also leads to a node `also`. */
+static void add_arc_twice(struct estimate *estimate, uint32_t from, uint32_t to, uint32_t also,
+			  double wanted, double variance)
+{
+	estimate->arc[estimate->arcs++] = (struct flow_arc){
+		.from = from,
+		.to = to,
+		.also = also,
+		.wanted = wanted,
+		.variance = variance + 1e-3 * squared(estimate->period),
+	};
+}
+
+static void add_arc(struct estimate *estimate, uint32_t from, uint32_t to, double wanted,
+		    double variance)
+{
+	add_arc_twice(estimate, from, to, FLOW_GROUND, wanted, variance);
+}
+
+static uint32_t node_of(const struct estimate *estimate, uint32_t block, unsigned int which)
+{
+	return estimate->node[NODES * block + which];
+}
+
+static double block_variance(const struct estimate *estimate, uint32_t number)
+{
+	const struct pesa_control_flow_block *block = &estimate->graph->block[number];
+	double part = estimate->observed[number].together / block->instructions;
+	double least = estimate->period * part / 2;
+
+	return estimate->period * fmax(block->executions, least) * part +
+	       squared(BLOCK_MISFIT * block->executions);
+}
+
+/* What comes from elsewhere or goes there at a block that is not known to be connected with it. */
+static double elsewhere_variance(const struct estimate *estimate,
+				 const struct pesa_control_flow_block *block)
+{
+	return squared(ELSEWHERE * block->executions + 0.1 * estimate->period);
+}
+
+/* The directions of a branch. */
+static void add_branch(struct estimate *estimate, uint32_t number)
+{
+	const struct flow_graph *graph = estimate->graph;
+	const struct pesa_control_flow_block *block = &graph->block[number];
+	const struct pesa_instruction *measured = flow_graph_last(graph, number)->measured;
+	double known = measured ? (double)measured->transfers_known : 0;
+	double taken = measured ? (double)measured->transfers_taken : 0;
+	/* A direction that was never sampled is not known to be never taken; but if half a sample
+	 * were wanted of each, all of them together would be many. */
+	double share = known > 0 ? taken / known : 0.5, likely = (taken + 0.5) / (known + 1);
+	double executions = fmax(block->executions, estimate->period / 4);
+	double variance =
+		squared(executions) * (likely * (1 - likely) / (known + 1) + squared(SHARE_MISFIT));
+
+	for (uint32_t i = 0; i < block->edges; i++) {
+		const struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge + i];
+
+		add_arc(estimate, node_of(estimate, number, OUT), node_of(estimate, edge->to, IN),
+			block->executions * (edge->taken ? share : 1 - share), variance);
+	}
+}
+
+/* The measured targets of an indirect jump; `sum`: of their transfers. */
+static void add_targets(struct estimate *estimate, uint32_t number)
+{
+	const struct flow_graph *graph = estimate->graph;
+	const struct pesa_control_flow_block *block = &graph->block[number];
+	const struct pesa_instruction *measured = flow_graph_last(graph, number)->measured;
+	double sum = 0;
+
+	for (unsigned int i = 0; measured && i < measured->edges; i++)
+		sum += (double)measured->edge[i].count;
+	for (uint32_t i = 0; i < block->edges; i++) {
+		const struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge + i];
+		double seen = 0;
+
+		for (unsigned int j = 0; measured && j < measured->edges; j++)
+			if (measured->edge[j].target == graph->block[edge->to].start &&
+			    measured->edge[j].target_dso == graph->block[edge->to].dso)
+				seen = (double)measured->edge[j].count;
+		add_arc(estimate, node_of(estimate, number, OUT), node_of(estimate, edge->to, IN),
+			sum > 0 ? block->executions * seen / sum : 0,
+			estimate->period * fmax(seen, estimate->period / 2));
+	}
+}
+
+/*
+ * What comes in from places that are not in the profile, or goes there: hardly anything in the
+ * midst of a function.  Of a function, what its known callers do not explain by chance is believed.
+ */
+static void add_elsewhere(struct estimate *estimate, uint32_t number)
+{
+	const struct pesa_control_flow_block *block = &estimate->graph->block[number];
+	const uint32_t in = node_of(estimate, number, IN);
+	const struct caller *caller = &estimate->caller[number];
+	double variance = elsewhere_variance(estimate, block);
+	double unknown = 0;
+
+	if (block->entered && (!caller->known || caller->others)) {
+		unknown = caller->unknown;
+		variance = squared(block->executions + estimate->period);
+	}
+	add_arc(estimate, FLOW_GROUND, in, fmax(unknown, 0), variance);
+	add_arc(estimate, in, FLOW_GROUND, fmax(-unknown, 0), variance);
+}
+
+/* The calls of a block through a pointer, by their measured targets. */
+static void add_calls(struct estimate *estimate, uint32_t number)
+{
+	const struct flow_graph *graph = estimate->graph;
+	const struct pesa_control_flow_block *block = &graph->block[number];
+	const struct pesa_instruction *measured = flow_graph_last(graph, number)->measured;
+	const uint32_t calling = node_of(estimate, number, CALLING);
+	double sum = 0;
+
+	for (unsigned int i = 0; i < targets_of(graph, number); i++)
+		sum += (double)measured->edge[i].count;
+	for (unsigned int i = 0; i < targets_of(graph, number); i++) {
+		const struct pesa_edge *edge = &measured->edge[i];
+		uint32_t callee = flow_graph_find_block(graph, edge->target_dso, edge->target);
+		double count = (double)edge->count;
+
+		add_arc(estimate, calling,
+			callee == FLOW_NONE ? FLOW_GROUND : node_of(estimate, callee, IN),
+			sum > 0 ? block->executions * count / sum : 0,
+			estimate->period * fmax(count, estimate->period / 2));
+	}
+	/* In both directions: one alone would take from the calls, never give. */
+	add_arc(estimate, calling, FLOW_GROUND, 0, elsewhere_variance(estimate, block));
+	add_arc(estimate, FLOW_GROUND, calling, 0, elsewhere_variance(estimate, block));
+}
+
+static uint32_t also_of(const struct estimate *estimate, uint32_t number)
+{
+	const uint32_t callee = estimate->graph->measured[number].callee;
+
+	if (callee != FLOW_NONE)
+		return node_of(estimate, callee, IN);
+	return targets_of(estimate->graph, number) ? node_of(estimate, number, CALLING)
+						   : FLOW_GROUND;
+}
+
+static void add_block(struct estimate *estimate, uint32_t number)
+{
+	const struct flow_graph *graph = estimate->graph;
+
+	add_arc_twice(estimate, node_of(estimate, number, IN), node_of(estimate, number, OUT),
+		      also_of(estimate, number), estimate->observed[number].mean,
+		      block_variance(estimate, number));
+	add_elsewhere(estimate, number);
+	if (targets_of(graph, number))
+		add_calls(estimate, number);
+	if (only_edge(graph, number) || goes_elsewhere(graph, number))
+		return;
+	if (has_targets(graph, number))
+		add_targets(estimate, number);
+	else
+		add_branch(estimate, number);
+}
+
+/* ---- Rounds ---------------------------------------------------------------------------------- */
+
+/* `unknown`: what came from elsewhere into a block in this round. */
+static void learn_callers(struct estimate *estimate, uint32_t number, double unknown)
+{
+	struct caller *caller = &estimate->caller[number];
+	double variance = block_variance(estimate, number) + caller->variance;
+
+	caller->unknown = unknown;
+	if (caller->known)
+		caller->others &= fabs(unknown) > CHANCE * sqrt(variance);
+}
+
+static void call_from(struct estimate *estimate, uint32_t callee, double variance)
+{
+	if (callee == FLOW_NONE)
+		return;
+	estimate->caller[callee].known = true;
+	estimate->caller[callee].unknown = 0;
+	estimate->caller[callee].variance += variance;
+}
+
+/* Find the blocks that are called by others.  None of their calls is from elsewhere at first. */
+static void find_callers(struct estimate *estimate)
+{
+	const struct flow_graph *graph = estimate->graph;
+
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		const struct pesa_instruction *measured = flow_graph_last(graph, i)->measured;
+
+		if (graph->measured[i].callee != FLOW_NONE)
+			call_from(estimate, graph->measured[i].callee, block_variance(estimate, i));
+		for (unsigned int j = 0; j < targets_of(graph, i); j++)
+			call_from(estimate,
+				  flow_graph_find_block(graph, measured->edge[j].target_dso,
+							measured->edge[j].target),
+				  estimate->period * (double)measured->edge[j].count);
+	}
+}
+
+static struct pesa_error *solve_once(struct estimate *estimate)
+{
+	struct flow_graph *graph = estimate->graph;
+	struct pesa_error *error;
+	uint32_t at = 0;
+
+	estimate->arcs = 0;
+	for (uint32_t i = 0; i < graph->blocks; i++)
+		add_block(estimate, i);
+	error = flow_network_solve(estimate->arc, estimate->arcs, estimate->potential,
+				   estimate->nodes);
+	if (error)
+		return error;
+	/* The order is that in which they were added. */
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		struct pesa_control_flow_block *block = &graph->block[i];
+		struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge];
+
+		block->executions = estimate->arc[at].flow;
+		learn_callers(estimate, i, estimate->arc[at + 1].flow - estimate->arc[at + 2].flow);
+		at += 3;
+		if (targets_of(graph, i))
+			at += targets_of(graph, i) + 2;
+		if (goes_elsewhere(graph, i))
+			continue;
+		if (only_edge(graph, i))
+			edge->executions = block->executions;
+		else
+			for (uint32_t j = 0; j < block->edges; j++)
+				edge[j].executions = estimate->arc[at++].flow;
+	}
+	return NULL;
+}
+
+/* Exact profiles have the numbers themselves. */
+static void take_exact(struct flow_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		struct pesa_control_flow_block *block = &graph->block[i];
+		const struct pesa_instruction *measured = flow_graph_last(graph, i)->measured;
+		double taken = measured ? (double)measured->transfers_taken : 0;
+
+		block->executions = block->measured;
+		for (uint32_t j = 0; j < block->edges; j++) {
+			struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge + j];
+
+			if (edge->indirect)
+				continue;
+			edge->executions = block->edges == 1 ? block->executions
+					   : edge->taken     ? taken
+							     : fmax(block->executions - taken, 0);
+		}
+	}
+}
+
+/* Most arcs that the blocks can have. */
+static size_t count_arcs(const struct flow_graph *graph)
+{
+	size_t arcs = 3 * (size_t)graph->blocks + graph->edges + 1;
+
+	for (uint32_t i = 0; i < graph->blocks; i++)
+		if (targets_of(graph, i))
+			arcs += targets_of(graph, i) + 2;
+	return arcs;
+}
+
+static struct pesa_error *solve(struct estimate *estimate)
+{
+	struct flow_graph *graph = estimate->graph;
+	struct pesa_error *error;
+
+	estimate->observed = calloc((size_t)graph->blocks + 1, sizeof(*estimate->observed));
+	estimate->caller = calloc((size_t)graph->blocks + 1, sizeof(*estimate->caller));
+	estimate->arc = calloc(count_arcs(graph), sizeof(*estimate->arc));
+	if (!estimate->observed || !estimate->caller || !estimate->arc)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		observe(estimate, i);
+		graph->block[i].measured = estimate->observed[i].mean;
+		graph->block[i].executions = estimate->observed[i].mean;
+		estimate->caller[i].others = true;
+		estimate->caller[i].unknown = estimate->observed[i].mean;
+	}
+	if (pesa_profile_totals(estimate->profile)->exact) {
+		take_exact(graph);
+		return NULL;
+	}
+	find_callers(estimate);
+	error = number_nodes(estimate);
+	for (int round = 0; round < ROUNDS && !error; round++)
+		error = solve_once(estimate);
+	return error;
+}
+
+struct pesa_error *flow_estimate(const struct pesa_profile *profile, struct flow_graph *graph,
+				 bool plain)
+{
+	struct estimate estimate = {
+		.profile = profile,
+		.graph = graph,
+		.plain = plain,
+		.period = pesa_profile_totals(profile)->period,
+	};
+	struct pesa_error *error = solve(&estimate);
+
+	free(estimate.observed);
+	free(estimate.caller);
+	free(estimate.potential);
+	free(estimate.node);
+	free(estimate.arc);
+	return error;
+}

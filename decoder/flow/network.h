@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows in a network that come nearest to what was measured: weighted least squares under
+ * conservation.
+ *
+ *	minimise    sum over arcs of (flow - wanted)^2 / variance
+ *	subject to  at each node but the ground what comes in goes out, and no flow is below 0
+ *
+ * This is a quadratic problem whose only constraints are those of a network, so its dual has one
+ * number for each node, its potential; the flow of an arc follows from those at its ends.  The dual
+ * is solved by Newton's method, each step of it by conjugate gradients.  Parts of the network that
+ * hang together only at the ground are solved one by one.
+ */
+#ifndef DECODER_FLOW_NETWORK_H
+#define DECODER_FLOW_NETWORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+
+/* The node where anything may come in and go out. */
+#define FLOW_GROUND 0u
+
+struct flow_arc {
+	uint32_t from, to; /* nodes */
+	/* A node where as much comes in as at `to`; the ground: none.  So a call is counted at the
+	 * block behind it, and at the function that it calls. */
+	uint32_t also;
+	double wanted;	 /* at least 0 */
+	double variance; /* above 0 */
+	double flow;	 /* the solution */
+};
+
+/* Find the flows of all arcs.  Nodes are 0 (the ground) to nodes - 1.  potential: by node; where the
+ * search begins (0, or those of a similar network), and those of the solution. */
+struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, double *potential,
+				      uint32_t nodes);
+
+#endif

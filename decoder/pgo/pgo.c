@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "decoder/pgo/write.h"
+
+static const struct {
+	const char *name;
+	bool binary, gcc;
+	pgo_tree_writer *tree;
+	pgo_branch_writer *branches;
+} formats[PESA_PGO_FORMATS] = {
+	[PESA_PGO_LLVM_SAMPLE] = {.name = "llvm-sample", .tree = pgo_write_llvm_text},
+	[PESA_PGO_LLVM_BINARY] = {.name = "llvm-binary",
+				  .binary = true,
+				  .tree = pgo_write_llvm_binary},
+	[PESA_PGO_BOLT] = {.name = "bolt", .branches = pgo_write_bolt},
+	[PESA_PGO_BOLT_BASIC] = {.name = "bolt-basic", .branches = pgo_write_bolt_basic},
+	[PESA_PGO_PREAGGREGATED] = {.name = "bolt-preaggregated",
+				    .branches = pgo_write_preaggregated},
+	[PESA_PGO_AUTOFDO] = {.name = "autofdo-text", .branches = pgo_write_autofdo},
+	[PESA_PGO_GCC] = {.name = "gcc-afdo", .binary = true, .gcc = true, .tree = pgo_write_gcc},
+};
+
+const char *pesa_pgo_format_name(enum pesa_pgo_format format)
+{
+	return formats[format].name;
+}
+
+bool pesa_pgo_format_parse(const char *name, enum pesa_pgo_format *format)
+{
+	for (unsigned int i = 0; i < PESA_PGO_FORMATS; i++) {
+		if (strcmp(name, formats[i].name))
+			continue;
+		*format = (enum pesa_pgo_format)i;
+		return true;
+	}
+	return false;
+}
+
+bool pesa_pgo_format_is_of_one_binary(enum pesa_pgo_format format)
+{
+	return formats[format].branches;
+}
+
+bool pesa_pgo_format_is_binary(enum pesa_pgo_format format)
+{
+	return formats[format].binary;
+}
+
+/* The binary with the most executions. */
+static uint32_t main_binary(const struct pesa_profile *profile,
+			    const struct pesa_control_flow *flow)
+{
+	uint32_t blocks = pesa_control_flow_block_count(flow), best = PESA_PGO_ANY_DSO;
+	double most = 0;
+
+	for (uint32_t i = 0; i < blocks;) {
+		uint32_t dso = pesa_control_flow_block_at(flow, i)->dso;
+		double sum = 0;
+
+		for (; i < blocks && pesa_control_flow_block_at(flow, i)->dso == dso; i++)
+			sum += pesa_control_flow_block_at(flow, i)->executions *
+			       pesa_control_flow_block_at(flow, i)->instructions;
+		if (pesa_profile_dso(profile, dso)->kind == PESA_DSO_FILE && sum > most) {
+			most = sum;
+			best = dso;
+		}
+	}
+	return best;
+}
+
+static struct pesa_error *write_tree(enum pesa_pgo_format format,
+				     const struct pesa_profile *profile,
+				     struct pesa_symbols *symbols,
+				     const struct pesa_control_flow *flow, uint32_t dso, FILE *out,
+				     struct pesa_pgo_summary *summary)
+{
+	struct pgo_tree tree;
+	struct pesa_error *error =
+		pgo_tree_create(profile, symbols, flow, dso, formats[format].gcc, &tree, summary);
+
+	if (error)
+		return error;
+	error = formats[format].tree(&tree, summary, out);
+	pgo_tree_free(&tree);
+	return error;
+}
+
+static struct pesa_error *write_branches(enum pesa_pgo_format format,
+					 const struct pesa_profile *profile,
+					 struct pesa_symbols *symbols,
+					 const struct pesa_control_flow *flow, uint32_t dso,
+					 FILE *out, struct pesa_pgo_summary *summary)
+{
+	struct pgo_branches branches;
+	struct pesa_error *error;
+
+	summary->dso = dso == PESA_PGO_ANY_DSO ? main_binary(profile, flow) : dso;
+	if (summary->dso == PESA_PGO_ANY_DSO)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "no code of a file was sampled");
+	error = pgo_branches_create(profile, symbols, flow, summary->dso, &branches, summary);
+	if (error)
+		return error;
+	error = formats[format].branches(&branches, summary, out);
+	pgo_branches_free(&branches);
+	return error;
+}
+
+struct pesa_error *pesa_pgo_write(enum pesa_pgo_format format, const struct pesa_profile *profile,
+				  struct pesa_symbols *symbols,
+				  const struct pesa_control_flow *flow, uint32_t dso, FILE *out,
+				  struct pesa_pgo_summary *summary)
+{
+	struct pesa_error *error;
+
+	*summary = (struct pesa_pgo_summary){.dso = dso};
+	error = formats[format].tree
+			? write_tree(format, profile, symbols, flow, dso, out, summary)
+			: write_branches(format, profile, symbols, flow, dso, out, summary);
+	if (!error && ferror(out))
+		error = pesa_error_system(errno, "the profile could not be written in full");
+	if (!error && !summary->records)
+		error = pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"nothing that was sampled has a place in %s: is there debug information "
+			"(-g) of the program, or symbols?",
+			formats[format].name);
+	return error;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "tools/export/pgo.h"
+
+/* Less than this share of the executions is not worth a line. */
+#define SHARE_MIN 0.005
+
+static struct pesa_error *find_binary(const struct profile_input *input, const char *name,
+				      uint32_t *dso)
+{
+	*dso = PESA_PGO_ANY_DSO;
+	for (unsigned int i = 0; name && i < pesa_profile_dso_count(input->profile); i++) {
+		const char *path = pesa_profile_dso(input->profile, i)->path;
+
+		if (!strcmp(path, name) || !strcmp(profile_base_name(path), name)) {
+			*dso = i;
+			return NULL;
+		}
+	}
+	return name ? pesa_error_create(PESA_ERROR_NOT_FOUND,
+					"%s: no binary of the recording has this name or path; "
+					"'pesa report --by dso' lists them",
+					name)
+		    : NULL;
+}
+
+struct pesa_error *export_pgo(const struct profile_input *input, enum pesa_pgo_format format,
+			      const char *binary, FILE *out, struct pesa_pgo_summary *summary)
+{
+	struct pesa_control_flow *flow = NULL;
+	struct pesa_error *error;
+	uint32_t dso;
+
+	error = find_binary(input, binary, &dso);
+	if (!error)
+		error = pesa_control_flow_create(input->profile, input->symbols, &flow);
+	if (!error)
+		error = pesa_pgo_write(format, input->profile, input->symbols, flow, dso, out,
+				       summary);
+	pesa_control_flow_free(flow);
+	return error;
+}
+
+static void complain_of(const struct profile_input *input, const struct pesa_pgo_summary *summary,
+			double executions, const char *what)
+{
+	if (executions > SHARE_MIN * summary->executions)
+		profile_complain("export", "%s: %.1f %% of the executions are left out: %s",
+				 input->options->path, 100 * executions / summary->executions,
+				 what);
+}
+
+void export_pgo_complain(const struct profile_input *input, const struct pesa_pgo_summary *summary)
+{
+	if (input->plain)
+		profile_complain(
+			"export",
+			"%s: its samples have only a PC: numbers of executions are cycles, "
+			"and branch directions are guessed",
+			input->options->path);
+	complain_of(input, summary, summary->no_debug,
+		    "they are in binaries without debug information; compile with -g");
+	complain_of(input, summary, summary->no_line,
+		    "debug information has no line of this code");
+	complain_of(input, summary, summary->no_symbol, "they are in no function with a symbol");
+}
+
+void export_pgo_json(const struct profile_input *input, const struct pesa_pgo_summary *summary,
+		     struct ui_json *json)
+{
+	ui_json_member(
+		json, "binary",
+		summary->dso == PESA_PGO_ANY_DSO
+			? NULL
+			: ui_json_string(pesa_profile_dso(input->profile, summary->dso)->path));
+	ui_json_member(json, "functions", ui_json_count(summary->functions));
+	ui_json_member(json, "records", ui_json_count(summary->records));
+	ui_json_member(json, "executions", ui_json_number(summary->executions));
+	ui_json_member(json, "no_debug_information", ui_json_number(summary->no_debug));
+	ui_json_member(json, "no_line", ui_json_number(summary->no_line));
+	ui_json_member(json, "no_symbol", ui_json_number(summary->no_symbol));
+}
