@@ -211,7 +211,9 @@ static uint32_t group_of(uint32_t *group, uint32_t node)
 /* The part that an arc belongs to. */
 static uint32_t part_of(const struct parts *parts, const struct flow_arc *arc)
 {
-	return group_of(parts->group, arc->to != FLOW_GROUND ? arc->to : arc->from);
+	uint32_t node = arc->to != FLOW_GROUND ? arc->to : arc->from;
+
+	return group_of(parts->group, node != FLOW_GROUND ? node : arc->also);
 }
 
 /* The nodes of an arc are in one part. */

@@ -36,8 +36,8 @@ static struct side find(const struct pesa_profile *sampled, const struct pesa_co
 {
 	const struct pesa_instruction *one =
 		dso == UINT32_MAX ? NULL : pesa_profile_find(sampled, dso, address);
-	uint32_t block =
-		dso == UINT32_MAX ? PESA_CONTROL_FLOW_NONE : pesa_control_flow_find(flow, dso, address);
+	uint32_t block = dso == UINT32_MAX ? PESA_CONTROL_FLOW_NONE
+					   : pesa_control_flow_find(flow, dso, address);
 	struct side side = {.measured = one ? (double)one->executions : 0};
 
 	if (block != PESA_CONTROL_FLOW_NONE) {
@@ -65,10 +65,10 @@ int main(int argc, char **argv)
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < count; i++) {
 			const struct pesa_instruction *one = pesa_profile_instruction(exact, i);
-			struct side side = find(sampled, flow,
-						dso_of(sampled,
-						       pesa_profile_dso(exact, one->dso)->path),
-						one->address);
+			struct side side =
+				find(sampled, flow,
+				     dso_of(sampled, pesa_profile_dso(exact, one->dso)->path),
+				     one->address);
 			double executions = (double)one->executions;
 
 			if (!round) {
@@ -82,9 +82,8 @@ int main(int argc, char **argv)
 			off.mean += fabs(side.mean / sum.mean - executions / all) / 2;
 			off.flow += fabs(side.flow / sum.flow - executions / all) / 2;
 		}
-	printf("%llu %.4f %.4f %.4f\n",
-	       (unsigned long long)pesa_profile_totals(sampled)->samples, off.measured, off.mean,
-	       off.flow);
+	printf("%llu %.4f %.4f %.4f\n", (unsigned long long)pesa_profile_totals(sampled)->samples,
+	       off.measured, off.mean, off.flow);
 	pesa_control_flow_free(flow);
 	pesa_profile_free(sampled);
 	pesa_profile_free(exact);

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles for compilers and binary optimisers.  Oracles: gcov's counts of lines, the exact profile, llvm-profdata, GCC and
+llvm-bolt, which read what is written."""
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from tap import TOP, BUILD, PESA, CROSS, GUEST_CC, NATIVE, QEMU, bail_out, check, end, needs, skip
+
+SOURCE = os.path.join(TOP, "tests/data/guest/counts.c")
+DISTANCE = os.path.join(BUILD, "tests/tools/flow_distance")
+SYSROOT = [] if NATIVE else ["--sysroot", "/usr/riscv64-linux-gnu"]
+ROUNDS = "60"
+work = tempfile.mkdtemp(prefix="pesa-pgo-")
+os.chdir(work)
+os.environ["LC_ALL"] = "C.UTF-8"
+os.environ.pop("DEBUGINFOD_URLS", None)
+
+
+def command(*words, **options):
+    return subprocess.run(words, capture_output=True, encoding="utf-8", errors="replace", timeout=120, check=False, **options)
+
+
+def tool(name):
+    return next((path for path in map(shutil.which, (f"{name}-22", f"{name}-21", f"{name}-20", f"{name}-19", name)) if path), None)
+
+
+def build(output, *words):
+    done = command(GUEST_CC, "-g", *words, SOURCE, "-o", output)
+    if done.returncode:
+        bail_out(f"{SOURCE} cannot be compiled: {done.stderr}")
+
+
+def record(program, name, *words, period=500):
+    done = command(PESA, "record", "-q", "--core", "inorder-2", *SYSROOT, "-c", str(period), "-o", f"{name}.data", f"--golden={name}.golden",
+                   *words, "--", f"./{program}", ROUNDS)
+    if done.returncode:
+        bail_out(f"{program} cannot be recorded: {done.stderr}")
+
+
+def export(kind, recording, output, *words):
+    return command(PESA, "export", "--format", kind, "-i", recording, "-o", output, *words)
+
+
+def lines_of(text):
+    """Executions by function, chain of inlined calls and line of a text profile of LLVM's."""
+    counts, stack = {}, []
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip())
+        head = re.fullmatch(r"(\S+):(\d+):(\d+)", line)
+        if head:
+            stack = [head[1]]
+            continue
+        place, rest = line.strip().split(": ", 1)
+        offset = int(place.split(".")[0])
+        del stack[depth:]
+        inlined = re.fullmatch(r"(\S+):(\d+)", rest)
+        if inlined:
+            stack.append(inlined[1])
+        else:
+            key = (stack[-1], offset)
+            counts.setdefault(key, {})
+            chain = (tuple(stack), place)
+            counts[key][chain] = int(rest.split()[0])
+    return {key: sum(chains.values()) for key, chains in counts.items()}
+
+
+# ---- Lines against gcov --------------------------------------------------------------------------------------------------
+
+build("plain", "-O0")
+record("plain", "plain")
+done = export("llvm-sample", "plain.golden", "plain.prof")
+check(done.returncode == 0, "an exact profile is exported", done.stderr)
+with open("plain.prof", encoding="utf-8") as file:
+    ours = lines_of(file.read())
+os.mkdir("gcov")
+made = command(GUEST_CC, "-O0", "-g", "--coverage", SOURCE, "-o", "counted", cwd="gcov")
+ran = command(*([] if NATIVE else [QEMU, "-L", "/usr/riscv64-linux-gnu"]), "./counted", ROUNDS, cwd="gcov")
+data = next((name for name in os.listdir("gcov") if name.endswith(".gcda")), None)
+shown = command(CROSS + "gcov", "--json-format", data or "-", cwd="gcov")
+report = next((name for name in os.listdir("gcov") if name.endswith(".gcov.json.gz")), None)
+if not report:
+    bail_out(f"no gcov: {made.stderr}{ran.stderr}{shown.stderr}")
+with gzip.open(os.path.join("gcov", report), "rt", encoding="utf-8") as file:
+    theirs = {line["line_number"]: line["count"] for one in json.load(file)["files"] for line in one["lines"]}
+with open(SOURCE, encoding="utf-8") as file:
+    source = file.read().splitlines()
+begins, wrong, compared, function = {}, [], 0, None
+for number, line in enumerate(source, 1):
+    head = re.match(r"(?:static .*|int )\b(\w+)\([^;]*$", line)
+    if head and not line.startswith("\t"):
+        function = head[1]
+        begins[function] = number
+    if not line.rstrip().endswith("/* counted */"):
+        continue
+    compared += 1
+    found = ours.get((function, number - begins[function]))
+    if found != theirs.get(number):
+        wrong.append(f"{number}: {line.strip()}: {found}, gcov: {theirs.get(number)}")
+check(compared >= 20 and not wrong, f"{compared} lines have gcov's counts", "\n".join(wrong))
+
+# ---- Samples -------------------------------------------------------------------------------------------------------------
+
+build("program", "-O2", "-static", "-Wl,--emit-relocs")
+record("program", "program", period=1000)
+done = command(DISTANCE, "program.data", "program.golden")
+figures = list(map(float, done.stdout.split()))
+print(f"# {figures[0]:.0f} samples: distance of executions {figures[1]:.4f}, blocks {figures[2]:.4f}, flow {figures[3]:.4f}")
+check(figures[3] < 0.6 * figures[1], "the flow is nearer to the exact executions than samples", done.stdout + done.stderr)
+done = command(DISTANCE, "program.golden", "program.golden")
+check(list(map(float, done.stdout.split()))[1:] == [0, 0, 0], "the flow of an exact profile has its executions", done.stdout + done.stderr)
+
+profdata = tool("llvm-profdata")
+export("llvm-sample", "program.data", "text.prof")
+export("llvm-binary", "program.data", "binary.prof")
+if not profdata:
+    skip("llvm-profdata reads both forms", needs("llvm-22"))
+    skip("a binary profile that was cut is refused", needs("llvm-22"))
+else:
+    read = [command(profdata, "merge", "--sample", "--text", name, "-o", "-").stdout for name in ("text.prof", "binary.prof")]
+    check("main:" in read[0] and read[0] == read[1], "llvm-profdata reads the same from both forms", "\n".join(read))
+    with open("binary.prof", "rb") as file:
+        content = file.read()
+    with open("cut.prof", "wb") as file:
+        file.write(content[:len(content) // 2])
+    check(command(profdata, "show", "--sample", "cut.prof").returncode, "a binary profile that was cut is refused")
+clang = tool("clang")
+if not clang or NATIVE:
+    skip("clang optimises by it", needs("clang-22"))
+else:
+    words = [clang, "--target=riscv64-linux-gnu", "-O2", "-g", "-S", SOURCE, "-o"]
+    bare, guided = command(*words, "bare.s"), command(*words, "guided.s", "-fprofile-sample-use=text.prof")
+    with open("bare.s", encoding="utf-8") as one, open("guided.s", encoding="utf-8") as other:
+        check(not guided.returncode and "warning" not in guided.stderr and one.read() != other.read(), "clang optimises by it",
+              bare.stderr + guided.stderr)
+
+# ---- GCC -----------------------------------------------------------------------------------------------------------------
+
+done = export("gcc-afdo", "program.data", "program.afdo")
+version = int(command(GUEST_CC, "-dumpversion").stdout.split(".")[0])
+if version > 13:
+    skip("gcc optimises by it", f"gcc {version} has another version of the format")
+    skip("gcc refuses another one", f"gcc {version} has another version of the format")
+else:
+    words = [GUEST_CC, "-O2", "-g", "-S", SOURCE, "-o"]
+    bare, guided = command(*words, "bare.s"), command(*words, "guided.s", f"-fauto-profile={work}/program.afdo", "-fdump-ipa-afdo")
+    with open("bare.s", encoding="utf-8") as one, open("guided.s", encoding="utf-8") as other:
+        check(not guided.returncode and one.read() != other.read(), "gcc optimises by it", done.stderr + guided.stderr)
+    with open("program.afdo", "r+b") as file:
+        file.write(b"XXXX")
+    check(command(*words, "guided.s", f"-fauto-profile={work}/program.afdo").returncode, "gcc refuses another one")
+
+# ---- BOLT ----------------------------------------------------------------------------------------------------------------
+
+for kind in ("bolt", "bolt-basic", "bolt-preaggregated", "autofdo-text"):
+    done = export(kind, "program.golden", f"program.{kind}")
+    check(done.returncode == 0 and os.path.getsize(f"program.{kind}") > 100, f"{kind} is exported", done.stderr)
+with open("program.bolt", encoding="utf-8") as file:
+    branches = [line.split() for line in file]
+inner = sum(int(words[7]) for words in branches if words[1] == "depth/1" and words[4] == "depth/1" and words[5] == "0")
+calls = sum(int(words[7]) for words in branches if words[1] != "depth/1" and words[4] == "depth/1" and words[5] == "0")
+check(all(len(words) == 8 for words in branches) and calls == int(ROUNDS) and inner > calls, "local functions are named as BOLT does",
+      f"{calls} calls of depth, {inner} of itself")
+bolt = tool("llvm-bolt")
+if not bolt:
+    skip("llvm-bolt reads it", "llvm-bolt is not installed")
+else:
+    done = command(bolt, "program", "-o", "/dev/null", "--data", "program.bolt")
+    found = re.search(r"(\d+) out of \d+ functions in the binary .* have non-empty execution profile", done.stdout + done.stderr)
+    check(found and int(found[1]) > 5, "llvm-bolt reads it", done.stdout + done.stderr)
+ranges, rest = {}, open("program.autofdo-text", encoding="utf-8").read().split("\n")  # pylint: disable=consider-using-with
+for line in rest[1:1 + int(rest[0])]:
+    first, last, count = re.fullmatch(r"([0-9a-f]+)-([0-9a-f]+):(\d+)", line).groups()
+    ranges[int(first, 16), int(last, 16)] = int(count)
+check(len(ranges) == int(rest[0]) and rest[1 + len(ranges)] == "0", "autofdo-text has as many ranges as it says", rest[:3])
+
+# ---- Bad input -----------------------------------------------------------------------------------------------------------
+
+done = export("llvm-sample", "program.data", "x.prof", "--dso", "no-such-binary")
+check(done.returncode == 1 and "no-such-binary" in done.stderr and done.stderr.count("\n") == 1, "a binary that is not in it is refused", done.stderr)
+done = command(PESA, "export", "--format", "csv", "--dso", "program", "-i", "program.data")
+check(done.returncode == 2 and "--dso" in done.stderr, "--dso is refused for other formats", done.stderr)
+shutil.copy("program", "stripped")
+command(CROSS + "strip", "stripped")
+record("stripped", "stripped")
+done = export("llvm-sample", "stripped.data", "x.prof")
+check(done.returncode == 1 and "debug information" in done.stderr, "without debug information nothing is invented", done.stderr)
+done = export("bolt", "stripped.data", "x.prof")
+check(done.returncode == 1 and "symbols" in done.stderr, "without symbols neither", done.stderr)
+with open("program.data", "rb") as file:
+    content = file.read()
+with open("cut.data", "wb") as file:
+    file.write(content[:len(content) * 2 // 3])
+done = export("llvm-sample", "cut.data", "cut-data.prof")
+check(done.returncode == 1 and os.path.getsize("cut-data.prof") > 0, "what can be read of a damaged file is used", done.stderr)
+done = command(PESA, "export", "--format", "llvm-sample", "--json", "-i", "program.data", "-o", "y.prof")
+what = json.loads(done.stdout or "{}")
+check(what.get("format") == "llvm-sample" and what.get("functions", 0) > 5 and what.get("executions", 0) > 0 and
+      what.get("no_debug_information") is not None, "--json says what was written", done.stdout + done.stderr)
+done = command(PESA, "record", "-q", "--core", "inorder-2", "--sampler", "lcofi", *SYSROOT, "-c", "1000", "-o", "plain-pc.data", "--",
+               "./program", ROUNDS)
+done = export("llvm-sample", "plain-pc.data", "z.prof")
+check(done.returncode == 0 and "only a PC" in done.stderr, "samples without details are exported and marked", done.stderr)
+end()
