@@ -61,8 +61,7 @@ void export_pgo_complain(const struct profile_input *input, const struct pesa_pg
 			input->options->path);
 	complain_of(input, summary, summary->no_debug,
 		    "they are in binaries without debug information; compile with -g");
-	complain_of(input, summary, summary->no_line,
-		    "debug information has no line of this code");
+	complain_of(input, summary, summary->no_line, "debug information has no line of this code");
 	complain_of(input, summary, summary->no_symbol, "they are in no function with a symbol");
 }
 

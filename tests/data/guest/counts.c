@@ -16,13 +16,14 @@ static unsigned int next(void)
 
 static inline __attribute__((always_inline)) unsigned int mix(unsigned int a, unsigned int b)
 {
-	a ^= b << 5;	 /* counted */
-	return a * 33u;	 /* counted */
+	a ^= b << 5;	/* counted */
+	return a * 33u; /* counted */
 }
 
 static int ascending(const void *left, const void *right)
 {
-	unsigned int a = *(const unsigned int *)left, b = *(const unsigned int *)right; /* counted */
+	unsigned int a = *(const unsigned int *)left,
+		     b = *(const unsigned int *)right; /* counted */
 
 	return a < b ? -1 : a > b;
 }
@@ -40,7 +41,7 @@ static unsigned int shift(unsigned int a)
 static __attribute__((noinline)) unsigned int depth(unsigned int n)
 {
 	if (n < 2)
-		return n;			   /* counted */
+		return n;		    /* counted */
 	return depth(n - 1) + depth(n - 2); /* counted */
 }
 
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
 
 	for (unsigned int round = 0; round < rounds; round++) {
 		for (unsigned int i = 0; i < 64; i++)
-			table[i] = next(); /* counted */
+			table[i] = next();		     /* counted */
 		qsort(table, 64, sizeof(*table), ascending); /* counted */
 		for (unsigned int i = 0; i < 64; i++) {
 			sum = choose(table[i] % 8, sum); /* counted */
