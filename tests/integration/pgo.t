@@ -200,7 +200,7 @@ done = export("llvm-sample", "cut.data", "cut-data.prof")
 check(done.returncode == 1 and os.path.getsize("cut-data.prof") > 0, "what can be read of a damaged file is used", done.stderr)
 done = command(PESA, "export", "--format", "llvm-sample", "--json", "-i", "program.data", "-o", "y.prof")
 what = json.loads(done.stdout or "{}")
-check(what.get("format") == "llvm-sample" and what.get("functions", 0) > 5 and what.get("executions", 0) > 0 and
+check(what.get("format") == "llvm-sample" and what.get("functions", 0) >= 3 and what.get("executions", 0) > 0 and
       what.get("no_debug_information") is not None, "--json says what was written", done.stdout + done.stderr)
 done = command(PESA, "record", "-q", "--core", "inorder-2", "--sampler", "lcofi", *SYSROOT, "-c", "1000", "-o", "plain-pc.data", "--",
                "./program", ROUNDS)
