@@ -48,24 +48,38 @@ bool pesa_pgo_format_is_binary(enum pesa_pgo_format format)
 	return formats[format].binary;
 }
 
-/* The binary with the most executions. */
+/* "libc.so.6", "plugin.so": by its name. */
+static bool is_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *suffix = strstr(slash ? slash : path, ".so");
+
+	return suffix && (!suffix[3] || suffix[3] == '.');
+}
+
+/* The program with the most executions; if there is none, the library. */
 static uint32_t main_binary(const struct pesa_profile *profile,
 			    const struct pesa_control_flow *flow)
 {
 	uint32_t blocks = pesa_control_flow_block_count(flow), best = PESA_PGO_ANY_DSO;
+	bool best_is_library = true;
 	double most = 0;
 
 	for (uint32_t i = 0; i < blocks;) {
 		uint32_t dso = pesa_control_flow_block_at(flow, i)->dso;
+		const struct pesa_dso *what = pesa_profile_dso(profile, dso);
+		bool library = is_library(what->path);
 		double sum = 0;
 
 		for (; i < blocks && pesa_control_flow_block_at(flow, i)->dso == dso; i++)
 			sum += pesa_control_flow_block_at(flow, i)->executions *
 			       pesa_control_flow_block_at(flow, i)->instructions;
-		if (pesa_profile_dso(profile, dso)->kind == PESA_DSO_FILE && sum > most) {
-			most = sum;
-			best = dso;
-		}
+		if (what->kind != PESA_DSO_FILE || !(sum > 0) ||
+		    (library == best_is_library ? sum <= most : library))
+			continue;
+		most = sum;
+		best = dso;
+		best_is_library = library;
 	}
 	return best;
 }

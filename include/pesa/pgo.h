@@ -71,7 +71,7 @@ struct pesa_pgo_summary {
 };
 
 /** Write a profile.  `dso`: only this binary; PESA_PGO_ANY_DSO: all, or of a format of one binary the
- * one with the most executions outside of the kernel.  What has no place in the format is left out and
+ * program (no shared library) with the most executions.  What has no place in the format is left out and
  * counted.  PESA_ERROR_NOT_FOUND: nothing was left.  `out` is neither flushed nor closed.
  * @any_thread @nothing_owned */
 struct pesa_error *pesa_pgo_write(enum pesa_pgo_format format, const struct pesa_profile *profile,

@@ -166,6 +166,14 @@ inner = sum(int(words[7]) for words in branches if words[1] == "depth/1" and wor
 calls = sum(int(words[7]) for words in branches if words[1] != "depth/1" and words[4] == "depth/1" and words[5] == "0")
 check(all(len(words) == 8 for words in branches) and calls == int(ROUNDS) and inner > calls, "local functions are named as BOLT does",
       f"{calls} calls of depth, {inner} of itself")
+with open("shared.c", "w", encoding="utf-8") as file:
+    file.write("#include <stdlib.h>\n#include <string.h>\nint main(void) { char *text = calloc(1, 65536);\n"
+               "  for (int i = 0; i < 200; i++) memset(text, i, 65536);\n  return text[7] == 1; }\n")
+made = command(GUEST_CC, "-O1", "-g", "-fno-builtin", "shared.c", "-o", "shared")
+done = command(PESA, "record", "-q", "--core", "inorder-2", *SYSROOT, "-c", "500", "-o", "shared.data", "--", "./shared")
+done = command(PESA, "export", "--format", "bolt-basic", "--json", "-i", "shared.data", "-o", "shared.fdata")
+check(json.loads(done.stdout or "{}").get("binary", "").endswith("/shared"), "by default it is of the program, not of the library that takes most",
+      made.stderr + done.stdout + done.stderr)
 bolt = tool("llvm-bolt")
 if not bolt:
     skip("llvm-bolt reads it", "llvm-bolt is not installed")
