@@ -333,8 +333,9 @@ $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
-# This one is of the virtual core, which is no library.
+# These are of the virtual core, which is no library.
 $(O)/tests/test_call_stack: $(patsubst %,$(O)/obj/tools/vcore/stack/%.o,call_stack stack_use)
+$(O)/tests/test_register_log: $(O)/obj/tools/vcore/stack/register_log.o
 
 # Programs that integration tests run: they make or print files, or are parts of the daemon alone.
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a

@@ -29,7 +29,7 @@
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766337u /* change it with the layout */
+#define VCORE_MAGIC	   0x70766338u /* change it with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* maximum number of processes of a recording */
@@ -37,8 +37,15 @@
 /* How a sample gets its call chain. */
 enum vcore_call_chains {
 	VCORE_CALL_CHAINS_NONE,
-	VCORE_CALL_CHAINS_EXACT, /* from the calls and returns that the program executed */
+	VCORE_CALL_CHAINS_EXACT,	 /* from the calls and returns that the program executed */
+	VCORE_CALL_CHAINS_FRAME_POINTER, /* the kernel's walk over the frames */
+	VCORE_CALL_CHAINS_DWARF, /* registers and part of the stack, unwound by the reader */
 };
+
+/* The registers of a sample with VCORE_CALL_CHAINS_DWARF, by PERF_REG_RISCV_*: pc, x1 to x31. */
+#define VCORE_REGISTERS 32
+/* Bytes of the stack that a sample can have, so that it fits into a message and a record. */
+#define VCORE_STACK_MAX 49152u
 
 struct vcore_control {
 	uint32_t magic;
@@ -57,6 +64,7 @@ struct vcore_control {
 	uint32_t golden;		  /* keep the golden reference */
 	uint32_t samplers;		  /* 1 << enum vcore_sampler */
 	uint32_t call_chains;		  /* enum vcore_call_chains */
+	uint32_t stack_dump;		  /* of VCORE_CALL_CHAINS_DWARF: bytes, a multiple of 8 */
 	/* for executing the emulator again when the guest executes another program */
 	char emulator[PATH_MAX], plugin[PATH_MAX], channel[64], sysroot[PATH_MAX], cpu[256];
 };
@@ -165,7 +173,10 @@ struct vcore_message {
 			struct pesa_record record;
 			uint32_t sampler;  /* enum vcore_sampler */
 			uint32_t branches; /* number of struct pesa_branch_entry that follow */
-			uint64_t chain;	   /* number of entries of the call chain after them */
+			uint32_t chain;	   /* number of entries of the call chain after them */
+			uint32_t
+				registers; /* number of registers after that: VCORE_REGISTERS or 0 */
+			uint64_t stack;	   /* bytes of the stack after them, a multiple of 8 */
 		} sample;
 		struct {
 			uint64_t address, length, offset;

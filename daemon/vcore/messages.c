@@ -60,6 +60,22 @@ struct pesa_error *recorder_take_exact(struct recorder *recorder, struct watched
 				start, end, recorder->exact, emit_exact, recorder);
 }
 
+/* Registers and stack, which begin at `place` and have `room` bytes. */
+static void add_user_state(const struct vcore_message *message, const uint8_t *place, size_t room,
+			   struct pesa_sample *sample)
+{
+	const size_t registers = VCORE_REGISTERS * sizeof(uint64_t);
+
+	if (message->sample.registers != VCORE_REGISTERS || room < registers)
+		return;
+	sample->registers = place;
+	sample->register_mask = UINT32_MAX;
+	if (message->sample.stack > room - registers)
+		return;
+	sample->stack = place + registers;
+	sample->stack_size = message->sample.stack;
+}
+
 static struct pesa_error *write_sample(struct recorder *recorder,
 				       const struct vcore_message *message, uint64_t time)
 {
@@ -93,6 +109,9 @@ static struct pesa_error *write_sample(struct recorder *recorder,
 	sample.callchain_count = message->sample.chain;
 	if (sample.callchain_count > room / sizeof(uint64_t))
 		sample.callchain_count = 0;
+	room -= sample.callchain_count * sizeof(uint64_t);
+	add_user_state(message, sample.callchain + sample.callchain_count * sizeof(uint64_t), room,
+		       &sample);
 	for (unsigned int i = 0; i < recorder->streams; i++) {
 		if (recorder->stream[i].golden)
 			continue;

@@ -385,6 +385,12 @@ static struct pesa_perfdata_writer_attribute describe(const struct pesa_vcore_op
 		attribute.attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attribute.attr.exclude_callchain_kernel = 1;
 	}
+	if (sampler == VCORE_SAMPLER_SHPMS && options->call_chains == VCORE_CALL_CHAINS_DWARF) {
+		attribute.attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attribute.attr.exclude_callchain_user = 1;
+		attribute.attr.sample_regs_user = UINT32_MAX;
+		attribute.attr.sample_stack_user = options->stack_dump;
+	}
 	if (sampler == VCORE_SAMPLER_SHPMS && options->core->ctr_depth) {
 		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attribute.attr.branch_sample_type =
@@ -464,6 +470,8 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	control->seed = options->seed;
 	control->samplers = options->samplers;
 	control->call_chains = options->call_chains;
+	control->stack_dump =
+		options->stack_dump < VCORE_STACK_MAX ? options->stack_dump : VCORE_STACK_MAX;
 	control->golden = options->golden != NULL;
 	snprintf(control->trace, sizeof(control->trace), "%s",
 		 options->trace ? options->trace : "");

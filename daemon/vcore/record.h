@@ -36,6 +36,7 @@ struct pesa_vcore_options {
 	uint64_t seed;
 	uint32_t samplers;    /* 1 << enum vcore_sampler */
 	uint32_t call_chains; /* enum vcore_call_chains */
+	uint32_t stack_dump;  /* of VCORE_CALL_CHAINS_DWARF: bytes, a multiple of 8 */
 	const char *output;   /* perf.data file of the samples; "-": standard output; NULL: none */
 	const char *golden;   /* perf.data file of the golden reference; NULL: none */
 	const char *trace;    /* Kanata log of the pipeline, absolute; NULL: none */

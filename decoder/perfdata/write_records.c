@@ -12,7 +12,8 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |             \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | \
-	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_CGROUP)
+	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_CGROUP |                     \
+	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 static void record_begin(struct pesa_perfdata_writer *writer)
 {
@@ -82,6 +83,30 @@ static void put_raw(struct perfdata_buffer *record, const struct pesa_sample *sa
 	perfdata_buffer_zeros(record, padding);
 }
 
+/* Registers and stack in user mode.  The copy of the stack ends on 8 bytes; all of it is used. */
+static void put_user_state(struct perfdata_buffer *record, const struct perf_event_attr *attr,
+			   const struct pesa_sample *sample)
+{
+	bool has_registers = sample->registers && sample->register_mask == attr->sample_regs_user;
+	size_t count = (size_t)__builtin_popcountll(attr->sample_regs_user);
+	uint64_t size = sample->stack ? sample->stack_size : 0;
+
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
+		perfdata_buffer_u64(record, has_registers ? PERF_SAMPLE_REGS_ABI_64
+							  : PERF_SAMPLE_REGS_ABI_NONE);
+		if (has_registers)
+			perfdata_buffer_append(record, sample->registers, count * sizeof(uint64_t));
+	}
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER) {
+		perfdata_buffer_u64(record, size + -size % 8);
+		if (!size)
+			return;
+		perfdata_buffer_append(record, sample->stack, size);
+		perfdata_buffer_zeros(record, -size % 8);
+		perfdata_buffer_u64(record, size);
+	}
+}
+
 static struct pesa_error *check_sample(const struct pesa_perfdata_writer *writer,
 				       const struct pesa_sample *sample)
 {
@@ -100,7 +125,7 @@ static struct pesa_error *check_sample(const struct pesa_perfdata_writer *writer
 					 (unsigned long long)attr->sample_type);
 	if (sample->callchain_count > PERFDATA_RECORD_MAX / sizeof(uint64_t) ||
 	    sample->branch_count > PERFDATA_RECORD_MAX / sizeof(struct pesa_branch_entry) ||
-	    sample->raw_size > PERFDATA_RECORD_MAX)
+	    sample->raw_size > PERFDATA_RECORD_MAX || sample->stack_size > PERFDATA_RECORD_MAX)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "a sample with %" PRIu64 " callers, %" PRIu64
 					 " branches and %" PRIu32
@@ -163,6 +188,8 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
 		perfdata_buffer_append(record, sample->branches,
 				       count * sizeof(struct pesa_branch_entry));
 	}
+	if (type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER))
+		put_user_state(record, attr, sample);
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		perfdata_buffer_u64(record, sample->weight);
 	if (type & PERF_SAMPLE_CGROUP)

@@ -48,7 +48,7 @@ struct pesa_sample {
 	const uint8_t *callchain; /**< uint64_t[], unaligned; NULL: none */
 	uint64_t callchain_count; /**< how many */
 	/** PERF_SAMPLE_REGS_USER of 64 bit and PERF_SAMPLE_STACK_USER, of this byte order: the program's
-	 * registers and a copy of its stack from the stack pointer on.  Read only, not written. */
+	 * registers and a copy of its stack from the stack pointer on. */
 	const uint8_t
 		*registers; /**< uint64_t[], one for each bit of the mask, unaligned; NULL: none */
 	uint64_t register_mask; /**< which registers, by PERF_REG_* */

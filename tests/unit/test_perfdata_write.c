@@ -229,6 +229,50 @@ static void every_event_is_read_back(void **state)
 	}
 }
 
+static void registers_and_stack_are_read_back(void **state)
+{
+	const uint64_t registers[3] = {0x1000, 0x2000, 0x3000}, mask = 7;
+	const struct pesa_perfdata_writer_attribute attribute = {
+		.attr = {.type = 42,
+			 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
+					PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT,
+			 .sample_regs_user = mask,
+			 .sample_stack_user = 64},
+		.name = "pesa/cycles/"};
+	const struct pesa_perfdata_writer_options options = {
+		.attributes = &attribute, .attribute_count = 1, .arch = "riscv64"};
+	struct pesa_sample sample = {.ip = 0x1234, .weight = 99};
+	char *path = temporary();
+	struct pesa_perfdata_writer *writer;
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+
+	(void)state;
+	assert_null(pesa_perfdata_writer_create(path, &options, &writer));
+	/* None at all; registers; both, of which a size is no multiple of 8. */
+	assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
+	sample.registers = (const uint8_t *)registers;
+	sample.register_mask = mask;
+	assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
+	sample.stack = (const uint8_t *)"0123456789a";
+	sample.stack_size = 11;
+	assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
+	assert_null(pesa_perfdata_writer_finish(writer));
+	reader = reopen(path);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(event.sample.weight, 99);
+		assert_int_equal(event.sample.register_mask, i ? mask : 0);
+		assert_int_equal(event.sample.stack_size, i == 2 ? 11 : 0);
+		if (i)
+			assert_memory_equal(event.sample.registers, registers, sizeof(registers));
+		if (i == 2)
+			assert_memory_equal(event.sample.stack, "0123456789a", 11);
+	}
+	assert_int_equal(pesa_perfdata_next(reader, &event), 0);
+	done(reader, path);
+}
+
 static void a_raw_record_goes_through_unchanged(void **state)
 {
 	struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME};
@@ -617,7 +661,7 @@ static void options_that_make_no_sense_are_refused(void **state)
 static void a_sample_type_that_cannot_be_made_is_refused(void **state)
 {
 	char *path = temporary();
-	struct pesa_perfdata_writer *writer = create(path, 0, PERF_SAMPLE_REGS_USER, 1);
+	struct pesa_perfdata_writer *writer = create(path, 0, PERF_SAMPLE_REGS_INTR, 1);
 	struct pesa_error *error =
 		pesa_perfdata_write_sample(writer, &(struct pesa_sample){.ip = 1}, 0);
 
@@ -744,6 +788,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_event_is_read_back),
+		cmocka_unit_test(registers_and_stack_are_read_back),
 		cmocka_unit_test(a_raw_record_goes_through_unchanged),
 		cmocka_unit_test(a_raw_record_is_one_with_its_header),
 		cmocka_unit_test(sections_tell_of_raw_records),

@@ -61,9 +61,9 @@ static const struct argp_option descriptions[] = {
 	 "With the threads and processes that these make (default)", 0},
 	{"no-inherit", 'i', NULL, 0, "Without the threads and processes that these make", 0},
 	{NULL, 'g', "fp|dwarf[,SIZE]", OPTION_ARG_OPTIONAL,
-	 "Call chains: on the virtual core exact ones, without a mode; through the kernel by frame "
-	 "pointers (default) or by SIZE bytes of the stack (default: 8192); the mode may be a word "
-	 "of its own",
+	 "Call chains: by frame pointers or by SIZE bytes of the stack (default: 8192); without a "
+	 "mode exact ones on the virtual core, and frame pointers through the kernel; the mode may "
+	 "be a word of its own",
 	 0},
 	{"call-graph", KEY_CALL_GRAPH, "MODE", 0, "The same as -g MODE", 0},
 	{"all-cgroups", KEY_CGROUPS, NULL, 0, "Record the control group of each sample", 0},

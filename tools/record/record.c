@@ -510,6 +510,20 @@ static struct pesa_error *empty_trace(struct arguments *arguments)
 	return NULL;
 }
 
+/* Chains of the virtual core are exact unless they are to be found as hardware finds them. */
+static uint32_t call_chains_of(const struct record_hardware *hardware)
+{
+	switch (hardware->options.sampling.callchain) {
+	case PESA_CALLCHAIN_FRAME_POINTER:
+		return hardware->chains_named ? VCORE_CALL_CHAINS_FRAME_POINTER
+					      : VCORE_CALL_CHAINS_EXACT;
+	case PESA_CALLCHAIN_DWARF:
+		return VCORE_CALL_CHAINS_DWARF;
+	default:
+		return VCORE_CALL_CHAINS_NONE;
+	}
+}
+
 static struct pesa_error *prepare(struct arguments *arguments, const char *program,
 				  struct virtual_core *found, struct pesa_vcore_options *record)
 {
@@ -531,12 +545,8 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	record->plugin = found->plugin;
 	record->sysroot = found->sysroot;
 	record->cpu = arguments->cpu;
-	if (arguments->hardware.chains_named)
-		return pesa_error_create(
-			PESA_ERROR_UNSUPPORTED,
-			"call chains of the virtual core are exact: give -g without fp or dwarf");
-	if (arguments->hardware.options.sampling.callchain)
-		record->call_chains = VCORE_CALL_CHAINS_EXACT;
+	record->call_chains = call_chains_of(&arguments->hardware);
+	record->stack_dump = arguments->hardware.options.sampling.stack_dump;
 	record->period = arguments->period;
 	record->jitter = arguments->jitter;
 	record->seed = arguments->seed;

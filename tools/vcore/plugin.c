@@ -24,6 +24,7 @@
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/guest/death.h"
 #include "tools/vcore/guest/follow.h"
+#include "tools/vcore/guest/registers.h"
 #include "tools/vcore/guest/run.h"
 #include "tools/vcore/guest/space.h"
 #include "tools/vcore/guest/trace.h"
@@ -102,6 +103,24 @@ static void on_run(unsigned int index, void *run)
 }
 
 /*
+ * A run of one instruction, whose registers are noted.  It is given to the pipeline as soon as it
+ * has been executed, so that the stack is still that of the sampled instruction.
+ */
+static void on_noted_run(unsigned int index, void *run)
+{
+	struct hart *hart = hart_of(index);
+	const struct insn *insn = ((const struct run *)run)->step[0].insn;
+
+	if (!registers_read(&hart->reader, register_log_wanted(hart->registers),
+			    register_log_next(hart->registers, insn->pc))) {
+		fprintf(stderr, "pesa record: the emulator lacks a register of the program\n");
+		_exit(125);
+	}
+	hart_append(hart, trace_run(run));
+	hart_consume(hart, false);
+}
+
+/*
  * A cache of access kinds.  `info` has few values; an entry has it in bits 63:32 and the trace word
  * for address 0 in bits 31:0.  Entries are single words because several threads read them.
  */
@@ -159,19 +178,30 @@ struct run_builder {
 	size_t insns; /* instructions of the open run */
 };
 
+static bool notes_registers(void)
+{
+	return process.control->call_chains == VCORE_CALL_CHAINS_FRAME_POINTER ||
+	       process.control->call_chains == VCORE_CALL_CHAINS_DWARF;
+}
+
 static void close_run(struct run_builder *builder)
 {
 	struct run *run = run_get(&process, builder->insn, builder->insns);
 
 	if (!run)
 		out_of_memory();
-	qemu_plugin_register_vcpu_insn_exec_cb(builder->begin, on_run, QEMU_PLUGIN_CB_NO_REGS, run);
+	if (notes_registers())
+		qemu_plugin_register_vcpu_insn_exec_cb(builder->begin, on_noted_run,
+						       QEMU_PLUGIN_CB_R_REGS, run);
+	else
+		qemu_plugin_register_vcpu_insn_exec_cb(builder->begin, on_run,
+						       QEMU_PLUGIN_CB_NO_REGS, run);
 	builder->insns = 0;
 }
 
 static void add_insn(struct run_builder *builder, struct qemu_plugin_insn *place, struct insn *insn)
 {
-	if (builder->insns == RUN_INSNS ||
+	if (builder->insns == (notes_registers() ? 1 : RUN_INSNS) ||
 	    (builder->insns && !run_continues(builder->insn[builder->insns - 1], insn)))
 		close_run(builder);
 	if (!builder->insns)
@@ -507,6 +537,10 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	problem = channel_open(&process, channel);
 	if (problem)
 		return refuse(problem);
+	if (notes_registers() && !registers_are_shown())
+		return refuse("this emulator does not show registers to plugins, which -g fp and "
+			      "-g dwarf need: name QEMU 9 or newer in PESA_QEMU, or give -g alone "
+			      "for exact chains");
 	error = pesa_isa_create("rv64", &process.isa);
 	if (error) {
 		problem = error->message;

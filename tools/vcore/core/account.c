@@ -63,6 +63,19 @@ static uint64_t target_of(const struct account *account, const struct step *step
 	return step[1].insn->pc;
 }
 
+/* Step `step`, of which `insn` is the instruction, is about to be sampled. */
+static void follow_calls(const struct account *account, const struct step *step,
+			 const struct insn *insn)
+{
+	struct hart *hart = account->hart;
+	ptrdiff_t number = step - account->batch;
+
+	if (hart->calls)
+		call_chain_advance(hart->calls, number);
+	if (hart->registers)
+		hart->sampled = register_log_find(hart->registers, number, insn->pc);
+}
+
 /* ---- Cycles in which nothing retires ------------------------------------------------------- */
 
 static const enum vcore_event state_events[] = {
@@ -93,9 +106,7 @@ static __attribute__((noinline)) void account_idle(const struct account *account
 	while (retire->next_sample < end) {
 		struct pesa_record record = {0};
 
-		if (hart->calls)
-			call_chain_advance(hart->calls,
-					   step - account->batch - (insn != step->insn));
+		follow_calls(account, step - (insn != step->insn), insn);
 		retirement_record_idle(insn->pc, state, cause, &record);
 		retire->stage.accounted = retire->next_sample;
 		retire_sample(hart, retire->next_sample, &record, NULL, retire->newest);
@@ -132,8 +143,7 @@ static __attribute__((noinline)) void sample_group(const struct account *account
 	const struct insn *oldest = account->group->insn;
 	struct pesa_record record = {0};
 
-	if (hart->calls)
-		call_chain_advance(hart->calls, account->group - account->batch);
+	follow_calls(account, account->group, oldest);
 	for (unsigned int i = 0; i < stage->count; i++)
 		stage->group[i] = (struct retired){
 			.insn = account->group[i].insn,
@@ -590,9 +600,13 @@ void batch_account(struct hart *hart, const struct batch *batch)
 	counters_count_insns(&hart->counters, &batch->kinds);
 	if (hart->calls)
 		call_chain_begin(hart->calls, batch);
+	if (hart->registers)
+		register_log_begin(hart->registers, batch->steps, hart->waits);
 	walk(&account, batch->report, batch->reports);
 	if (hart->calls)
 		call_chain_end(hart->calls);
+	if (hart->registers)
+		register_log_end(hart->registers);
 	settle(&account, from);
 	stage->count = (unsigned int)(account.last + 1 - account.group);
 	memcpy(hart->group.step, account.group, stage->count * sizeof(*account.group));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State of a process and its harts that guest/ uses: the deterministic thread scheduler and the
- * mappings.  See guest/turn.h, guest/wait.h and guest/space.h.
+ * State of a process and its harts that guest/ uses: the deterministic thread scheduler, the
+ * mappings, and the registers.  See guest/turn.h, guest/wait.h, guest/space.h and guest/registers.h.
  *
  * A thread that may run has "the turn"; the others wait for it.
  */
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/vcore/channel.h"
 #include "decoder/binary/code.h"
 
 struct hart;
@@ -68,6 +69,12 @@ struct turn {
 	uint64_t latest;    /* time of the newest thread that had the turn */
 	uint64_t came_back; /* number of threads that returned from a futex */
 	uint64_t begun;	    /* number of threads that began */
+};
+
+/* Registers of a hart: the emulator's names for the registers; all zero: not looked up yet. */
+struct registers {
+	void *handle[VCORE_REGISTERS]; /* by PERF_REG_RISCV_*; NULL: pc, which is not read */
+	void *bytes;		       /* of the value that is being read */
 };
 
 struct space {

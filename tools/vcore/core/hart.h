@@ -13,6 +13,7 @@
 #include "tools/vcore/core/retire.h"
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/core/guest_state.h"
+#include "tools/vcore/stack/register_log.h"
 
 struct hart;
 struct process;
@@ -102,10 +103,15 @@ struct hart {
 	uint8_t *sizes;
 	struct golden_recent recent[GOLDEN_RECENT];
 	struct pipeline_trace *log; /* NULL: no log is written */
-	struct call_chain *calls;   /* NULL: no call chains are recorded */
-	bool maps_dump;		    /* the current mmap() maps a file to which a compiler dumps
+	struct call_chain *calls;   /* NULL: no exact call chains are recorded */
+	/* NULL: no chains by frame pointers or copies of the stack are recorded */
+	struct register_log *registers;
+	struct registers reader;
+	const uint64_t *sampled; /* the registers before the sampled instruction; NULL: not known */
+	bool maps_dump;		 /* the current mmap() maps a file to which a compiler dumps
 				     * its code (jitdump) */
-	bool dies;		    /* the hart has executed its last instruction */
+	bool waits;		 /* the newest instruction of the trace is in no batch yet */
+	bool dies;		 /* the hart has executed its last instruction */
 };
 
 /*

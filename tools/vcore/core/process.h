@@ -21,6 +21,7 @@
  *   core/pipeline_trace.c  writes the pipeline as a Kanata log
  *   core/retire.c      at retirement: samples, control transfer records (Ssctr)
  *   core/call_chain.c  the call chain of a sampled instruction, by stack/call_stack.c
+ *   stack/register_log.c  registers before each instruction, for chains as hardware has them
  *   core/samplers.c    the samples that weaker sampling hardware would deliver
  *   core/sample_send.c turns samples into messages to the recorder
  *   core/channel.c     sends messages through the process's region of shared memory

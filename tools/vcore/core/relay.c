@@ -152,7 +152,7 @@ bool relay_ready(struct hart *hart)
 {
 	const struct process *process = hart->process;
 
-	if (!hart->slot || process->sink->on_time || process->turn.active)
+	if (!hart->slot || process->sink->on_time || process->turn.active || hart->registers)
 		return false;
 	if (hart->relay && hart->relay->runs)
 		return true;

@@ -99,4 +99,30 @@ uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *place);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 void qemu_plugin_outs(const char *string);
 
+/*
+ * The guest's registers, which version 1 does not have: weak, so that the plugin can be loaded and
+ * say so.  The arrays are GLib's, which the emulator is linked to.
+ */
+typedef struct {
+	char *data;
+	unsigned int len;
+} GArray;
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} GByteArray;
+/* Newer versions append members. */
+typedef struct {
+	void *handle;
+	const char *name, *feature;
+} qemu_plugin_reg_descriptor;
+#define QEMU_PLUGIN_OPTIONAL __attribute__((weak))
+
+QEMU_PLUGIN_OPTIONAL GArray *qemu_plugin_get_registers(void);
+QEMU_PLUGIN_OPTIONAL int qemu_plugin_read_register(void *handle, GByteArray *bytes);
+QEMU_PLUGIN_OPTIONAL GByteArray *g_byte_array_new(void);
+QEMU_PLUGIN_OPTIONAL GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int size);
+QEMU_PLUGIN_OPTIONAL unsigned int g_array_get_element_size(GArray *array);
+QEMU_PLUGIN_OPTIONAL char *g_array_free(GArray *array, int free_segment);
+
 #endif

@@ -58,6 +58,25 @@ static struct pesa_error *make_trace(struct hart *hart, size_t words)
 	return NULL;
 }
 
+/* The registers that the recording's kind of call chains needs. */
+static struct pesa_error *create_register_log(struct hart *hart)
+{
+	/* 1 << PERF_REG_RISCV_*: ra and s0 */
+	uint32_t registers = 1u << 1 | 1u << 8;
+
+	switch (hart->process->control->call_chains) {
+	case VCORE_CALL_CHAINS_DWARF:
+		registers = UINT32_MAX;
+		break;
+	case VCORE_CALL_CHAINS_FRAME_POINTER:
+		break;
+	default:
+		return NULL;
+	}
+	hart->registers = register_log_create(registers);
+	return hart->registers ? NULL : pesa_error_no_memory();
+}
+
 /* Create what a hart consists of. */
 static struct pesa_error *create_parts(struct hart *hart)
 {
@@ -74,11 +93,14 @@ static struct pesa_error *create_parts(struct hart *hart)
 		error = counters_create(&hart->counters, core);
 	if (error)
 		return error;
-	if (hart->process->control->call_chains) {
+	if (hart->process->control->call_chains == VCORE_CALL_CHAINS_EXACT) {
 		hart->calls = call_chain_create(hart->process);
 		if (!hart->calls)
 			return pesa_error_no_memory();
 	}
+	error = create_register_log(hart);
+	if (error)
+		return error;
 	hart->predictor = predictor_create(core);
 	hart->retire.transfers = calloc(core->ctr_depth + 1, sizeof(*hart->retire.transfers));
 	return hart->predictor && hart->retire.transfers ? NULL : pesa_error_no_memory();
@@ -121,6 +143,7 @@ void hart_free(struct hart *hart)
 	free(hart->retire.transfers);
 	pipeline_trace_free(hart->log);
 	call_chain_free(hart->calls);
+	register_log_free(hart->registers);
 	free(hart);
 }
 
@@ -488,6 +511,7 @@ static const uint64_t *run_trace(struct hart *hart, bool all)
 
 	relay_drain(hart);
 	rest = resolve(hart, hart->batch, all);
+	hart->waits = rest != hart->cursor;
 	batch_run(hart, hart->batch);
 	batch_account(hart, hart->batch);
 	if (all)
