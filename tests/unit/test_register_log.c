@@ -50,6 +50,13 @@ static void of_a_loop_it_is_the_same_iteration(void **state)
 	register_log_begin(log, 2, true);
 	assert_int_equal(register_log_find(log, 0, 0x1004)[RA], 2997);
 	assert_int_equal(register_log_find(log, -10, 0x1004)[RA], 2987);
+	/* A loop of one instruction. */
+	for (uint64_t i = 3000; i < 3100; i++)
+		note(log, 0x2000, i);
+	register_log_begin(log, 2, true);
+	assert_int_equal(register_log_find(log, 0, 0x2000)[RA], 3097);
+	register_log_end(log);
+	assert_int_equal(register_log_find(log, -1, 0x2000)[RA], 3098);
 	/* It was overwritten. */
 	assert_null(register_log_find(log, -2000, 0x1004));
 	register_log_free(log);

@@ -404,12 +404,16 @@ static void say_gains(struct claims *claims)
 	const struct explaining *explaining = claims->explaining;
 	const struct pesa_why *why = explaining->waits.why;
 	unsigned int count = explaining->has_waits ? pesa_why_gain_count(why) : 0, said = 0;
+	unsigned int here = 0;
 	struct ui_text line = {0};
 
 	for (unsigned int i = 0; i < count && said < WAITS_MAX; i++) {
 		const struct pesa_why_gain *gain = pesa_why_gain(why, i);
 
-		if (!(gain->saved.value > 0) || !is_in_function(explaining, &gain->place))
+		if (!is_in_function(explaining, &gain->place))
+			continue;
+		here++;
+		if (!(gain->saved.value > 0))
 			continue;
 		ui_text_clear(&line);
 		reasons_gain_text(&explaining->waits, gain, claims->terminal->utf8, &line);
@@ -417,6 +421,13 @@ static void say_gains(struct claims *claims)
 		said++;
 	}
 	ui_text_free(&line);
+	if (explaining->has_waits && !here)
+		claim(claims,
+		      "no change was tried on the model: none of the program's %u longest "
+		      "waits is in this function",
+		      REASONS_GAINS);
+	else if (explaining->has_waits && !said)
+		claim(claims, "on the model no change that was tried here saves a cycle");
 }
 
 static struct pesa_error *say_what_to_try(struct claims *claims)
