@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Call chains of the virtual core: those that the source of the program allows, and no others."""
+import csv
+import io
 import json
 import os
 import re
@@ -86,6 +88,19 @@ found = chains("exact.data")
 judge(found, "exact")
 deepest = max(chain.count("fib;") for chain in found)
 check(deepest == 7, "fib(7) is seven calls deep", deepest)
+
+# ---- Inclusive cycles, beside sums over the chains ---------------------------------------------
+inclusive = {}
+for line in pesa("export", "--format", "folded", "-i", "exact.data").splitlines():
+    chain, _, cycles = line.rpartition(" ")
+    for name in set(chain.split(";")[1:]):
+        inclusive[name] = inclusive.get(name, 0) + float(cycles)
+rows = list(csv.DictReader(io.StringIO(pesa("export", "--format", "csv", "--by", "symbol", "-i", "exact.data"), newline="")))
+wrong = [(row["symbol"], row["cycles_inclusive"], inclusive[row["symbol"]]) for row in rows
+         if row["symbol"] in inclusive and abs(float(row["cycles_inclusive"]) - inclusive[row["symbol"]]) > 1]
+check({"main", "spin", "fib"} <= {row["symbol"] for row in rows} and not wrong, "csv has the inclusive cycles of functions", wrong)
+rows = csv.DictReader(io.StringIO(pesa("export", "--format", "csv", "-i", "exact.data"), newline=""))
+check(all(row["cycles_inclusive"] == "" for row in rows), "instructions have none")
 
 # ---- What -g must not change ------------------------------------------------------------------
 HEAD = re.compile(r'"(time|address|state|instret|causes|targets|details)":("[^"]*"|\[[^]]*\]|[^,}]*)')

@@ -13,6 +13,7 @@ struct csv {
 	const struct profile_input *input;
 	struct listing_isas *isas;
 	unsigned int keys;
+	const struct profile_groups *inclusive; /* sorted by comparison(); NULL: none */
 	FILE *out;
 	bool row_started;
 	bool failed; /* memory ran out: a field is missing */
@@ -186,6 +187,47 @@ static void put_states(struct csv *csv, const struct csv_row *row)
 	put_cycles(csv, row->group ? 0 : row->weight);
 }
 
+static int compare_functions(const void *a, const void *b)
+{
+	const struct profile_group *left = a, *right = b;
+
+	if (left->dso != right->dso)
+		return left->dso < right->dso ? -1 : 1;
+	return ((uintptr_t)left->symbol > (uintptr_t)right->symbol) -
+	       ((uintptr_t)left->symbol < (uintptr_t)right->symbol);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct pesa_source *left = &((const struct profile_group *)a)->source;
+	const struct pesa_source *right = &((const struct profile_group *)b)->source;
+	int order;
+
+	if (!left->file || !right->file)
+		return (left->file != NULL) - (right->file != NULL);
+	order = strcmp(left->file, right->file);
+	return order ? order : (left->line > right->line) - (left->line < right->line);
+}
+
+static int (*comparison(const struct csv *csv))(const void *a, const void *b)
+{
+	return csv->keys & GROUP_BY_SYMBOL ? compare_functions : compare_lines;
+}
+
+static void put_inclusive(struct csv *csv, const struct csv_row *row)
+{
+	const struct profile_groups *groups = csv->inclusive;
+	const struct profile_group *found =
+		groups && row->group ? bsearch(row->group, groups->group, groups->count,
+					       sizeof(*groups->group), comparison(csv))
+				     : NULL;
+
+	if (found)
+		put_cycles(csv, found->all_weight);
+	else
+		put_text(csv, NULL);
+}
+
 static const struct {
 	const char *names;
 	void (*put)(struct csv *csv, const struct csv_row *row);
@@ -199,6 +241,7 @@ static const struct {
 	{"cycles,cycles_low,cycles_high", put_all_cycles},
 	{"cycles_per_execution,cycles_per_execution_low,cycles_per_execution_high", put_cost},
 	{"retiring,stalled,flushed,drained,unknown,unattributed", put_states},
+	{"cycles_inclusive", put_inclusive},
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(*columns))
@@ -273,28 +316,60 @@ static void put_unattributed(struct csv *csv)
 	}
 }
 
-struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys, FILE *out)
+static struct pesa_error *add_inclusive(struct csv *csv, const struct pesa_export *rows,
+					struct profile_groups *groups)
+{
+	const struct profile_grouping grouping = {
+		.keys = csv->keys, .children = true, .rows = rows};
+	struct pesa_error *error;
+
+	if (!rows || !profile_calls_recorded(rows))
+		return NULL;
+	error = profile_groups_make_by(csv->input, &grouping, groups);
+	if (error)
+		return error;
+	qsort(groups->group, groups->count, sizeof(*groups->group), comparison(csv));
+	csv->inclusive = groups;
+	return NULL;
+}
+
+static void put_rows(struct csv *csv, const struct profile_groups *groups)
+{
+	const struct profile_groups *inclusive = csv->inclusive;
+
+	for (size_t i = 0; i < COLUMNS; i++) {
+		begin_field(csv);
+		fputs(columns[i].names, csv->out);
+	}
+	end_row(csv);
+	for (size_t i = 0; i < groups->count; i++)
+		put_group(csv, &groups->group[i]);
+	/* What is only in call chains. */
+	for (size_t i = 0; inclusive && i < inclusive->count; i++)
+		if (!inclusive->group[i].weight)
+			put_group(csv, &inclusive->group[i]);
+	put_unattributed(csv);
+}
+
+struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys,
+			      const struct pesa_export *rows, FILE *out)
 {
 	struct csv csv = {.input = input, .keys = keys, .out = out};
-	struct profile_groups groups;
+	struct profile_groups groups, inclusive = {0};
 	struct pesa_error *error = profile_groups_make(input, keys, &groups);
 
 	if (error)
 		return error;
-	csv.isas = listing_isas_create(input);
-	if (!csv.isas) {
-		profile_groups_free(&groups);
-		return pesa_error_no_memory();
-	}
-	for (size_t i = 0; i < COLUMNS; i++) {
-		begin_field(&csv);
-		fputs(columns[i].names, out);
-	}
-	end_row(&csv);
-	for (size_t i = 0; i < groups.count; i++)
-		put_group(&csv, &groups.group[i]);
-	put_unattributed(&csv);
+	error = add_inclusive(&csv, rows, &inclusive);
+	csv.isas = error ? NULL : listing_isas_create(input);
+	if (!error && !csv.isas)
+		error = pesa_error_no_memory();
+	if (!error)
+		put_rows(&csv, &groups);
+	if (!error && csv.failed)
+		error = pesa_error_no_memory();
 	profile_groups_free(&groups);
+	profile_groups_free(&inclusive);
 	listing_isas_free(csv.isas);
-	return csv.failed ? pesa_error_no_memory() : NULL;
+	return error;
 }

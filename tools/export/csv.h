@@ -11,9 +11,14 @@
 
 #include <stdio.h>
 
+#include "pesa/export.h"
 #include "tools/ui/profile_input.h"
 
-/* keys: GROUP_BY_* of tools/groups/groups.h.  The caller checks `out` for errors. */
-struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys, FILE *out);
+/*
+ * keys: GROUP_BY_* of tools/groups/groups.h.  rows: of the same recording, for inclusive cycles if it
+ * has call chains; NULL: without them.  The caller checks `out` for errors.
+ */
+struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys,
+			      const struct pesa_export *rows, FILE *out);
 
 #endif

@@ -219,13 +219,21 @@ static struct pesa_error *print_json(const struct export_options *wanted,
 	return ui_json_close(stdout);
 }
 
+/* Stacks; and inclusive cycles, which instructions do not have. */
+static bool needs_rows(const struct export_options *wanted)
+{
+	return wanted->writer == WRITES_STACKS ||
+	       (wanted->writer == WRITES_CSV && wanted->export.by != PESA_EXPORT_BY_INSN);
+}
+
 static struct pesa_error *write_rows(const struct export_options *wanted, struct pesa_export *rows,
 				     const struct profile_input *input, FILE *out,
 				     struct pesa_pgo_summary *summary)
 {
 	switch (wanted->writer) {
 	case WRITES_CSV:
-		return export_csv(input, bys[wanted->export.by].keys, out);
+		return export_csv(input, bys[wanted->export.by].keys,
+				  needs_rows(wanted) ? rows : NULL, out);
 	case WRITES_PGO:
 		return export_pgo(input, wanted->pgo, wanted->dso, out, summary);
 	default:
@@ -277,7 +285,7 @@ static int export(struct export_options *wanted, struct pesa_export *rows)
 
 	if (!is_stdout(wanted))
 		wanted->input.outputs[0] = wanted->output;
-	if (wanted->writer == WRITES_STACKS)
+	if (needs_rows(wanted))
 		wanted->input.listener = pesa_export_listener(rows);
 	error = profile_input_open(&input, &wanted->input, "export");
 	if (error)

@@ -594,3 +594,14 @@ bool profile_group_has_enough(const struct profile_input *input, const struct pr
 	return group->executions && (pesa_profile_totals(input->profile)->exact ||
 				     group->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN);
 }
+
+bool profile_calls_recorded(const struct pesa_export *rows)
+{
+	for (uint32_t i = 0; i < rows->nodes.index.count; i++) {
+		const struct export_node *node = distinct_records_at(&rows->nodes, i);
+
+		if (node->caller != DISTINCT_NONE)
+			return true;
+	}
+	return false;
+}

@@ -95,6 +95,8 @@ struct pesa_error *profile_groups_make_by(const struct profile_input *input,
 struct pesa_error *profile_groups_make_functions(const struct profile_input *input,
 						 const struct pesa_export *rows,
 						 struct profile_groups *groups);
+/* Whether a call chain was recorded. */
+bool profile_calls_recorded(const struct pesa_export *rows);
 void profile_groups_free(struct profile_groups *groups);
 
 /* What the group is sorted by: inclusive weight with children, else its own. */

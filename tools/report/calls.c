@@ -13,17 +13,6 @@
 #define BELOW_INDENT	 4  /* of what is below a row */
 #define ROOTS_MOST	 8  /* functions of one name */
 
-bool report_calls_recorded(const struct pesa_export *rows)
-{
-	for (uint32_t i = 0; i < rows->nodes.index.count; i++) {
-		const struct export_node *node = distinct_records_at(&rows->nodes, i);
-
-		if (node->caller != DISTINCT_NONE)
-			return true;
-	}
-	return false;
-}
-
 static const char *arrow(const struct report_calls *calls)
 {
 	if (calls->terminal->utf8)

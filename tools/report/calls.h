@@ -14,9 +14,6 @@ struct report_calls {
 	double limit; /* share of all cycles, below which functions are left out */
 };
 
-/* Whether any sample has a call chain with a caller. */
-bool report_calls_recorded(const struct pesa_export *rows);
-
 /* Print what is below a group. */
 struct pesa_error *report_calls_below(const struct report_calls *calls,
 				      const struct profile_groups *groups,

@@ -144,7 +144,7 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 	error = page.sources ? NULL : pesa_error_no_memory();
 	if (!error)
 		error = profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &page.functions);
-	if (!error && report_calls_recorded(rows))
+	if (!error && profile_calls_recorded(rows))
 		error = profile_groups_make_functions(input, rows, &page.inclusive);
 	if (!error)
 		error = open_reasons(&page);

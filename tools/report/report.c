@@ -124,7 +124,7 @@ static void print_not_recorded(const struct report_options *wanted,
 		if (groups->not_recorded & recorded[i].key)
 			fprintf(terminal->out, "  the recording lacks %s\n",
 				recorded[i].recorded_by);
-	if ((wanted->children || wanted->graph || wanted->root) && !report_calls_recorded(rows))
+	if ((wanted->children || wanted->graph || wanted->root) && !profile_calls_recorded(rows))
 		fprintf(terminal->out,
 			"  the recording lacks call chains: 'pesa record -g' records them\n");
 }
@@ -325,7 +325,7 @@ static struct pesa_error *json_rows(const struct profile_input *input,
 	ui_json_member(json, "not_recorded", ui_json_string(ui_text_get(&keys)));
 	if (rows)
 		ui_json_member(json, "call_chains",
-			       json_object_new_boolean(report_calls_recorded(rows)));
+			       json_object_new_boolean(profile_calls_recorded(rows)));
 	ui_text_free(&keys);
 	profile_groups_free(&groups);
 	return error;
