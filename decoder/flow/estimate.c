@@ -26,6 +26,9 @@
 #define SHARE_MISFIT 0.003
 /* What comes from or goes to elsewhere in the midst of a function: signals, exceptions. */
 #define ELSEWHERE 0.002
+/* The wanted flows to the targets of a jump are shares of what the block had in the round before, which
+ * is no measurement: they are held by this much less than the samples of the targets would. */
+#define ANCHOR 4
 /* Standard deviations up to which known callers explain the executions of a function. */
 #define CHANCE 3
 
@@ -38,8 +41,10 @@ enum {
 };
 
 struct observed {
-	double mean;	 /* executions */
-	double together; /* of its instructions, how many retire in one cycle */
+	double mean; /* executions */
+	/* How many instructions retire in one cycle with one of its own: those of other blocks count,
+	 * since where these are executed as often, all of them are one sample. */
+	double together;
 };
 
 /* Who calls a block that is entered. */
@@ -94,9 +99,7 @@ static void observe(struct estimate *estimate, uint32_t number)
 	}
 	estimate->observed[number].mean = executions / block->instructions;
 	estimate->observed[number].together =
-		estimate->plain || !(cycles > 0)
-			? 1
-			: fmin(fmax(executions / cycles, 1), block->instructions);
+		estimate->plain || !(cycles > 0) ? 1 : fmax(executions / cycles, 1);
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
@@ -225,27 +228,39 @@ static double elsewhere_variance(const struct estimate *estimate,
 	return squared(ELSEWHERE * block->executions + 0.1 * estimate->period);
 }
 
-/* The directions of a branch. */
-static void add_branch(struct estimate *estimate, uint32_t number)
+/* What samples tell of the direction of a branch. */
+struct direction {
+	double share;	       /* of its executions that transfer control */
+	double variance;       /* of their number */
+	uint32_t next, target; /* nodes */
+};
+
+static struct direction direction_of(const struct estimate *estimate, uint32_t number)
 {
 	const struct flow_graph *graph = estimate->graph;
 	const struct pesa_control_flow_block *block = &graph->block[number];
+	const struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge];
 	const struct pesa_instruction *measured = flow_graph_last(graph, number)->measured;
 	double known = measured ? (double)measured->transfers_known : 0;
 	double taken = measured ? (double)measured->transfers_taken : 0;
+	double executions = fmax(block->executions, estimate->period / 4);
 	/* A direction that was never sampled is not known to be never taken; but if half a sample
 	 * were wanted of each, all of them together would be many. */
-	double share = known > 0 ? taken / known : 0.5, likely = (taken + 0.5) / (known + 1);
-	double executions = fmax(block->executions, estimate->period / 4);
-	double variance =
-		squared(executions) * (likely * (1 - likely) / (known + 1) + squared(SHARE_MISFIT));
+	double likely = (taken + 0.5) / (known + 1);
 
-	for (uint32_t i = 0; i < block->edges; i++) {
-		const struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge + i];
+	return (struct direction){
+		.share = known > 0 ? taken / known : 0.5,
+		.variance = squared(executions) *
+			    (likely * (1 - likely) / (known + 1) + squared(SHARE_MISFIT)),
+		.next = node_of(estimate, edge[0].to, IN),
+		.target = node_of(estimate, edge[1].to, IN),
+	};
+}
 
-		add_arc(estimate, node_of(estimate, number, OUT), node_of(estimate, edge->to, IN),
-			block->executions * (edge->taken ? share : 1 - share), variance);
-	}
+/* Whether a block ends with a branch both of whose successors are in the graph. */
+static bool is_branch(const struct flow_graph *graph, uint32_t number)
+{
+	return graph->block[number].edges == 2 && !has_targets(graph, number);
 }
 
 /* The measured targets of an indirect jump; `sum`: of their transfers. */
@@ -268,7 +283,7 @@ static void add_targets(struct estimate *estimate, uint32_t number)
 				seen = (double)measured->edge[j].count;
 		add_arc(estimate, node_of(estimate, number, OUT), node_of(estimate, edge->to, IN),
 			sum > 0 ? block->executions * seen / sum : 0,
-			estimate->period * fmax(seen, estimate->period / 2));
+			ANCHOR * estimate->period * fmax(seen, estimate->period / 2));
 	}
 }
 
@@ -292,6 +307,26 @@ static void add_elsewhere(struct estimate *estimate, uint32_t number)
 	add_arc(estimate, in, FLOW_GROUND, fmax(-unknown, 0), variance);
 }
 
+/* The executions of a block that ends with a branch, divided by the measured share, and what goes in
+ * the other direction than that says. */
+static void add_branch(struct estimate *estimate, uint32_t number)
+{
+	const struct direction direction = direction_of(estimate, number);
+	const bool never = !(direction.share > 0);
+
+	estimate->arc[estimate->arcs++] = (struct flow_arc){
+		.from = node_of(estimate, number, IN),
+		.to = direction.next,
+		.also = never ? FLOW_GROUND : direction.target,
+		.split = never ? 0 : direction.share,
+		.wanted = estimate->observed[number].mean,
+		.variance = block_variance(estimate, number),
+	};
+	add_elsewhere(estimate, number);
+	add_arc(estimate, direction.next, direction.target, 0, direction.variance);
+	add_arc(estimate, direction.target, direction.next, 0, direction.variance);
+}
+
 /* The calls of a block through a pointer, by their measured targets. */
 static void add_calls(struct estimate *estimate, uint32_t number)
 {
@@ -311,7 +346,7 @@ static void add_calls(struct estimate *estimate, uint32_t number)
 		add_arc(estimate, calling,
 			callee == FLOW_NONE ? FLOW_GROUND : node_of(estimate, callee, IN),
 			sum > 0 ? block->executions * count / sum : 0,
-			estimate->period * fmax(count, estimate->period / 2));
+			ANCHOR * estimate->period * fmax(count, estimate->period / 2));
 	}
 	/* In both directions: one alone would take from the calls, never give. */
 	add_arc(estimate, calling, FLOW_GROUND, 0, elsewhere_variance(estimate, block));
@@ -332,18 +367,18 @@ static void add_block(struct estimate *estimate, uint32_t number)
 {
 	const struct flow_graph *graph = estimate->graph;
 
+	if (is_branch(graph, number)) {
+		add_branch(estimate, number);
+		return;
+	}
 	add_arc_twice(estimate, node_of(estimate, number, IN), node_of(estimate, number, OUT),
 		      also_of(estimate, number), estimate->observed[number].mean,
 		      block_variance(estimate, number));
 	add_elsewhere(estimate, number);
 	if (targets_of(graph, number))
 		add_calls(estimate, number);
-	if (only_edge(graph, number) || goes_elsewhere(graph, number))
-		return;
 	if (has_targets(graph, number))
 		add_targets(estimate, number);
-	else
-		add_branch(estimate, number);
 }
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
@@ -386,7 +421,7 @@ static void find_callers(struct estimate *estimate)
 	}
 }
 
-static struct pesa_error *solve_once(struct estimate *estimate)
+static struct pesa_error *solve_once(struct estimate *estimate, unsigned int draws)
 {
 	struct flow_graph *graph = estimate->graph;
 	struct pesa_error *error;
@@ -396,7 +431,7 @@ static struct pesa_error *solve_once(struct estimate *estimate)
 	for (uint32_t i = 0; i < graph->blocks; i++)
 		add_block(estimate, i);
 	error = flow_network_solve(estimate->arc, estimate->arcs, estimate->potential,
-				   estimate->nodes);
+				   estimate->nodes, draws);
 	if (error)
 		return error;
 	/* The order is that in which they were added. */
@@ -405,17 +440,24 @@ static struct pesa_error *solve_once(struct estimate *estimate)
 		struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge];
 
 		block->executions = estimate->arc[at].flow;
+		block->error = estimate->arc[at].error;
 		learn_callers(estimate, i, estimate->arc[at + 1].flow - estimate->arc[at + 2].flow);
 		at += 3;
 		if (targets_of(graph, i))
 			at += targets_of(graph, i) + 2;
-		if (goes_elsewhere(graph, i))
-			continue;
-		if (only_edge(graph, i))
-			edge->executions = block->executions;
-		else
+		if (is_branch(graph, i)) {
+			double taken = direction_of(estimate, i).share * block->executions +
+				       estimate->arc[at].flow - estimate->arc[at + 1].flow;
+
+			edge[1].executions = fmin(fmax(taken, 0), block->executions);
+			edge[0].executions = block->executions - edge[1].executions;
+			at += 2;
+		} else if (has_targets(graph, i)) {
 			for (uint32_t j = 0; j < block->edges; j++)
 				edge[j].executions = estimate->arc[at++].flow;
+		} else if (only_edge(graph, i)) {
+			edge->executions = block->executions;
+		}
 	}
 	return NULL;
 }
@@ -476,7 +518,7 @@ static struct pesa_error *solve(struct estimate *estimate)
 	find_callers(estimate);
 	error = number_nodes(estimate);
 	for (int round = 0; round < ROUNDS && !error; round++)
-		error = solve_once(estimate);
+		error = solve_once(estimate, round == ROUNDS - 1 ? FLOW_DRAWS : 0);
 	return error;
 }
 

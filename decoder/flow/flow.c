@@ -33,6 +33,35 @@ void pesa_control_flow_free(struct pesa_control_flow *flow)
 	free(flow);
 }
 
+struct pesa_error *pesa_control_flow_apply(const struct pesa_control_flow *flow,
+					   struct pesa_profile *profile)
+{
+	size_t count = pesa_profile_instruction_count(profile);
+	struct pesa_error *error = NULL;
+	double *executions, *errors;
+
+	if (flow->plain || pesa_profile_totals(profile)->exact)
+		return NULL;
+	executions = calloc(count + 1, sizeof(*executions));
+	errors = calloc(count + 1, sizeof(*errors));
+	if (!executions || !errors)
+		error = pesa_error_no_memory();
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
+		uint32_t block = pesa_control_flow_find(flow, one->dso, one->address);
+
+		if (block == PESA_CONTROL_FLOW_NONE)
+			continue;
+		executions[i] = flow->graph.block[block].executions;
+		errors[i] = flow->graph.block[block].error;
+	}
+	if (!error)
+		error = pesa_profile_set_executions(profile, executions, errors);
+	free(executions);
+	free(errors);
+	return error;
+}
+
 bool pesa_control_flow_is_plain(const struct pesa_control_flow *flow)
 {
 	return flow->plain;

@@ -18,6 +18,7 @@ struct part {
 	struct flow_arc *all;
 	const uint32_t *local; /* node of the part, by node */
 	bool *flows;	       /* by arc of the part: whether it has a flow */
+	double *noise;	       /* by arc of the part */
 	/* By node of the part: */
 	double *potential, *tried, *excess, *step, *residual, *direction, *product, *diagonal;
 };
@@ -37,17 +38,33 @@ static uint32_t also_of(const struct part *part, uint32_t i)
 	return part->local[part->all[part->arc[i]].also];
 }
 
+/* Which parts of the flow come in at `to` and at `also`. */
+static double to_part(const struct flow_arc *arc)
+{
+	return 1 - arc->split;
+}
+
+static double also_part(const struct flow_arc *arc)
+{
+	return arc->split > 0 ? arc->split : 1;
+}
+
 /* How much more a flow is worth at its ends than at its beginning. */
 static double difference(const struct part *part, const double *vector, uint32_t i)
 {
-	return vector[to_of(part, i)] + vector[also_of(part, i)] - vector[from_of(part, i)];
+	const struct flow_arc *arc = &part->all[part->arc[i]];
+
+	return to_part(arc) * vector[to_of(part, i)] + also_part(arc) * vector[also_of(part, i)] -
+	       vector[from_of(part, i)];
 }
 
 /* Add what flows along an arc to what comes into its nodes. */
 static void carry(const struct part *part, double *node, uint32_t i, double flow)
 {
-	node[to_of(part, i)] += flow;
-	node[also_of(part, i)] += flow;
+	const struct flow_arc *arc = &part->all[part->arc[i]];
+
+	node[to_of(part, i)] += to_part(arc) * flow;
+	node[also_of(part, i)] += also_part(arc) * flow;
 	node[from_of(part, i)] -= flow;
 }
 
@@ -102,13 +119,14 @@ static void make_diagonal(const struct part *part)
 	for (uint32_t i = 0; i < part->nodes; i++)
 		part->diagonal[i] = 1e-9;
 	for (uint32_t i = 0; i < part->arcs; i++) {
-		double variance = part->all[part->arc[i]].variance;
+		const struct flow_arc *arc = &part->all[part->arc[i]];
+		double variance = arc->variance;
 
 		part->flows[i] = free_flow(part, part->potential, i) > 0;
 		if (!part->flows[i])
 			continue;
-		part->diagonal[to_of(part, i)] += variance;
-		part->diagonal[also_of(part, i)] += variance;
+		part->diagonal[to_of(part, i)] += variance * to_part(arc) * to_part(arc);
+		part->diagonal[also_of(part, i)] += variance * also_part(arc) * also_part(arc);
 		part->diagonal[from_of(part, i)] += variance;
 	}
 }
@@ -189,6 +207,55 @@ static void solve_part(struct part *part)
 		part->all[part->arc[i]].flow = fmax(free_flow(part, part->potential, i), 0);
 }
 
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/* A number of a normal distribution, nearly: the sum of twelve uniform ones (xorshift64). */
+static double draw(uint64_t *seed)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++) {
+		*seed ^= *seed << 13;
+		*seed ^= *seed >> 7;
+		*seed ^= *seed << 17;
+		sum += (double)(*seed >> 11) / (double)(UINT64_C(1) << 53);
+	}
+	return sum;
+}
+
+/* The noise that is left of noise on every arc, once what comes into a node goes out of it. */
+static void draw_once(struct part *part, uint64_t *seed)
+{
+	memset(part->excess, 0, part->nodes * sizeof(*part->excess));
+	make_diagonal(part);
+	for (uint32_t i = 0; i < part->arcs; i++) {
+		part->noise[i] = draw(seed) * sqrt(part->all[part->arc[i]].variance);
+		if (part->flows[i])
+			carry(part, part->excess, i, part->noise[i]);
+	}
+	part->excess[FLOW_GROUND] = 0;
+	find_step(part);
+	for (uint32_t i = 0; i < part->arcs; i++) {
+		struct flow_arc *arc = &part->all[part->arc[i]];
+		double left = part->noise[i] + arc->variance * difference(part, part->step, i);
+
+		if (part->flows[i])
+			arc->error += left * left;
+	}
+}
+
+static void find_errors(struct part *part, unsigned int draws)
+{
+	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) * (part->nodes + 1);
+
+	for (uint32_t i = 0; i < part->arcs; i++)
+		part->all[part->arc[i]].error = 0;
+	for (unsigned int i = 0; i < draws; i++)
+		draw_once(part, &seed);
+	for (uint32_t i = 0; draws && i < part->arcs; i++)
+		part->all[part->arc[i]].error = sqrt(part->all[part->arc[i]].error / draws);
+}
+
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
 struct parts {
@@ -197,6 +264,8 @@ struct parts {
 	uint32_t *order, *arc_end; /* arcs by part, and where those of a first node end */
 	uint32_t *node, *node_end; /* nodes but the ground, likewise */
 	bool *flows;		   /* room for one part */
+	double *noise;		   /* likewise */
+	unsigned int draws;
 };
 
 static uint32_t group_of(uint32_t *group, uint32_t node)
@@ -279,6 +348,7 @@ static void solve_nodes(const struct parts *parts, struct part *part, const uint
 	for (uint32_t i = 0; i < count; i++)
 		part->potential[i + 1] = potential[node[i]];
 	solve_part(part);
+	find_errors(part, parts->draws);
 	for (uint32_t i = 0; i < count; i++)
 		potential[node[i]] = part->potential[i + 1];
 }
@@ -294,6 +364,7 @@ static void solve_parts(const struct parts *parts, struct flow_arc *arc, double 
 			.arcs = parts->arc_end[i] - arc_begin,
 			.all = arc,
 			.flows = parts->flows,
+			.noise = parts->noise,
 		};
 
 		if (part.arcs)
@@ -305,7 +376,7 @@ static void solve_parts(const struct parts *parts, struct flow_arc *arc, double 
 }
 
 struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, double *potential,
-				      uint32_t nodes)
+				      uint32_t nodes, unsigned int draws)
 {
 	struct parts parts = {
 		.group = calloc((size_t)nodes + 1, sizeof(uint32_t)),
@@ -315,10 +386,12 @@ struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, doubl
 		.node = calloc((size_t)nodes + 1, sizeof(uint32_t)),
 		.order = calloc((size_t)arcs + 1, sizeof(uint32_t)),
 		.flows = calloc((size_t)arcs + 1, sizeof(bool)),
+		.noise = calloc((size_t)arcs + 1, sizeof(double)),
+		.draws = draws,
 	};
 	double *work = calloc(8 * ((size_t)nodes + 1), sizeof(*work));
 	bool done = parts.group && parts.local && parts.arc_end && parts.node_end && parts.node &&
-		    parts.order && parts.flows && work;
+		    parts.order && parts.flows && parts.noise && work;
 
 	if (done) {
 		find_parts(&parts, arc, arcs, nodes);
@@ -331,6 +404,7 @@ struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, doubl
 	free(parts.node);
 	free(parts.order);
 	free(parts.flows);
+	free(parts.noise);
 	free(work);
 	return done ? NULL : pesa_error_no_memory();
 }

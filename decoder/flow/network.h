@@ -24,17 +24,27 @@
 
 struct flow_arc {
 	uint32_t from, to; /* nodes */
-	/* A node where as much comes in as at `to`; the ground: none.  So a call is counted at the
-	 * block behind it, and at the function that it calls. */
+	/*
+	 * Another node where it comes in; the ground: none.  split 0: as much as at `to`, so that a
+	 * call is counted at the block behind it and at the function that it calls.  Else that part
+	 * of the flow, and only the rest at `to`: so a branch divides the executions of its block.
+	 */
 	uint32_t also;
+	double split;	 /* 0 to 1 */
 	double wanted;	 /* at least 0 */
 	double variance; /* above 0 */
 	double flow;	 /* the solution */
+	double error;	 /* its standard error; 0: not computed */
 };
 
 /* Find the flows of all arcs.  Nodes are 0 (the ground) to nodes - 1.  potential: by node; where the
  * search begins (0, or those of a similar network), and those of the solution. */
+/* How often noise is drawn for errors: they are then right within 1/sqrt(2 x this), an eighth. */
+#define FLOW_DRAWS 32u
+
+/* draws: 0, or FLOW_DRAWS to compute errors: what noise of the arcs' variances, drawn at random (the
+ * same numbers each time), does to the solution; arcs without a flow stay without. */
 struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, double *potential,
-				      uint32_t nodes);
+				      uint32_t nodes, unsigned int draws);
 
 #endif

@@ -21,6 +21,8 @@ struct pesa_profile {
 	uint32_t dsos;
 	struct pesa_profile_arrays arrays;
 	size_t *first; /* first instruction of each dso, dsos + 1 */
+	/* By instruction, executions and their errors; NULL: those of the samples. */
+	double *executions, *errors;
 };
 
 #endif

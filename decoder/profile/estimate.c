@@ -84,15 +84,48 @@ struct pesa_estimate pesa_estimate_cycles(const struct pesa_profile *profile,
 	return estimate;
 }
 
+/* A number of executions whose error is known: it is worth (value / error)^2 samples. */
+static struct pesa_estimate of_flow(double value, double error, double confidence)
+{
+	double half = pesa_estimate_deviations(confidence) * error;
+
+	return (struct pesa_estimate){
+		.value = value,
+		.low = fmax(value - half, 0),
+		.high = value + half,
+		.enough = value * value >= PESA_ESTIMATE_SAMPLES_MIN * error * error && value > 0,
+	};
+}
+
+/* The variance of the logarithms of cycles and of executions add up. */
+static struct pesa_estimate cycles_per(double cycles, double cycles_squared, double executions,
+				       double error, double confidence)
+{
+	struct pesa_estimate estimate = {.value = executions > 0 ? cycles / executions : 0};
+	double spread;
+
+	if (!(cycles > 0) || !(executions > 0))
+		return estimate;
+	spread = exp(pesa_estimate_deviations(confidence) *
+		     sqrt(cycles_squared / (cycles * cycles) +
+			  error * error / (executions * executions)));
+	estimate.low = estimate.value / spread;
+	estimate.high = estimate.value * spread;
+	estimate.enough = executions * executions >= PESA_ESTIMATE_SAMPLES_MIN * error * error;
+	return estimate;
+}
+
 struct pesa_estimate pesa_estimate_executions(const struct pesa_profile *profile,
 					      const struct pesa_instruction *instruction,
 					      double confidence)
 {
-	double value = (double)instruction->executions;
+	double value = (double)instruction->executions, better, error;
 	struct pesa_estimate estimate;
 
 	if (pesa_profile_totals(profile)->exact)
 		return exact(value);
+	if (pesa_profile_better_executions(profile, instruction, &better, &error))
+		return of_flow(better, error, confidence);
 	estimate =
 		of_sum(value, instruction->retired_squared, effective_samples(profile), confidence);
 	estimate.enough = instruction->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN;
@@ -107,7 +140,12 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 	double executions = (double)instruction->executions, relative, spread;
 	double period = pesa_profile_totals(profile)->period;
 	struct pesa_estimate estimate = {0};
+	double better, error;
 
+	/* As below, one sample is added to those of the cycles. */
+	if (pesa_profile_better_executions(profile, instruction, &better, &error))
+		return cycles_per(cycles, instruction->weight_squared + period * period, better,
+				  error, confidence);
 	if (!instruction->executions)
 		return estimate;
 	estimate.value = cycles / executions;

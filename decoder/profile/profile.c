@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Accessors of a loaded profile: see include/pesa/profile.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/profile/data.h"
 
@@ -22,6 +23,8 @@ void pesa_profile_free(struct pesa_profile *profile)
 	free(profile->cmdline);
 	free(profile->dso);
 	free(profile->first);
+	free(profile->executions);
+	free(profile->errors);
 	for (size_t i = 0; i < profile->counts; i++)
 		free((char *)profile->count[i].event);
 	free(profile->count);
@@ -85,6 +88,40 @@ unsigned int pesa_profile_dso_count(const struct pesa_profile *profile)
 const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsigned int index)
 {
 	return pesa_spaces_dso(profile->spaces, profile->dso[index]);
+}
+
+struct pesa_error *pesa_profile_set_executions(struct pesa_profile *profile,
+					       const double *executions, const double *errors)
+{
+	size_t bytes = profile->arrays.instructions * sizeof(double);
+	double *copy = malloc(bytes + 1), *copy_of_errors = malloc(bytes + 1);
+
+	if (!copy || !copy_of_errors) {
+		free(copy);
+		free(copy_of_errors);
+		return pesa_error_no_memory();
+	}
+	memcpy(copy, executions, bytes);
+	memcpy(copy_of_errors, errors, bytes);
+	free(profile->executions);
+	free(profile->errors);
+	profile->executions = copy;
+	profile->errors = copy_of_errors;
+	return NULL;
+}
+
+bool pesa_profile_better_executions(const struct pesa_profile *profile,
+				    const struct pesa_instruction *instruction, double *executions,
+				    double *error)
+{
+	const struct pesa_instruction *first = profile->arrays.instruction;
+
+	if (!profile->executions || instruction < first ||
+	    instruction >= first + profile->arrays.instructions)
+		return false;
+	*executions = profile->executions[instruction - first];
+	*error = profile->errors[instruction - first];
+	return true;
 }
 
 size_t pesa_profile_instruction_count(const struct pesa_profile *profile)

@@ -46,6 +46,7 @@ struct pesa_control_flow_block {
 	uint64_t end;	       /**< behind its last one */
 	uint32_t instructions; /**< how many */
 	double executions;     /**< estimated */
+	double error;	       /**< its standard error; 0 in an exact profile */
 	double measured;       /**< mean over its instructions, before flow was conserved */
 	/** Address of what its last instruction calls, in its own dso; 0: it calls nothing, or
 	 * through a pointer. */
@@ -75,6 +76,13 @@ struct pesa_error *pesa_control_flow_create(const struct pesa_profile *profile,
 /** Free a flow.  NULL is allowed.
  * @one_thread @takes_object */
 void pesa_control_flow_free(struct pesa_control_flow *flow);
+
+/** Give the profile the executions of the flow: estimates of executions, and of cycles an execution,
+ * are then those, with their intervals (pesa_profile_set_executions()).  `profile` is the one that the
+ * flow was made of.  Does nothing where samples have only a PC, and to an exact profile.
+ * @one_thread @nothing_owned */
+struct pesa_error *pesa_control_flow_apply(const struct pesa_control_flow *flow,
+					   struct pesa_profile *profile);
 
 /** Whether the numbers are in proportion to cycles, because samples have only a PC.
  * @readers @nothing_owned */

@@ -267,6 +267,18 @@ const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profil
 const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *profile, uint32_t dso,
 						 uint64_t address);
 
+/** Set executions that are known better than from the samples of each instruction alone, and their
+ * standard errors, both by instruction; they are copied.  pesa_estimate_executions() and
+ * pesa_estimate_cycles_per_execution() then use them; the instructions keep what was sampled.
+ * @one_thread @nothing_owned */
+struct pesa_error *pesa_profile_set_executions(struct pesa_profile *profile,
+					       const double *executions, const double *errors);
+/** Those that were set for an instruction of the profile.  False: none were.
+ * @readers @nothing_owned */
+bool pesa_profile_better_executions(const struct pesa_profile *profile,
+				    const struct pesa_instruction *instruction, double *executions,
+				    double *error);
+
 /** Read bytes of a dso's text at an ELF virtual address.  Returns how many of `size` could be read.
  * @one_thread @nothing_owned */
 size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,

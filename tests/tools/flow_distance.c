@@ -5,7 +5,9 @@
  *
  *	flow_distance SAMPLED EXACT
  *
- * Prints: samples, distance as measured, of the blocks' means, and of the flow.
+ * Prints: samples, distance as measured, of the blocks' means, and of the flow; and which share of
+ * the instructions whose executions are known within a third has the exact number in the 95 %
+ * interval of the flow.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +30,7 @@ static uint32_t dso_of(const struct pesa_profile *profile, const char *path)
 
 struct side {
 	double measured, mean, flow; /* executions */
+	double error;		     /* of flow */
 };
 
 /* Executions of an instruction of the exact profile in the sampled one. */
@@ -43,6 +46,7 @@ static struct side find(const struct pesa_profile *sampled, const struct pesa_co
 	if (block != PESA_CONTROL_FLOW_NONE) {
 		side.mean = pesa_control_flow_block_at(flow, block)->measured;
 		side.flow = pesa_control_flow_block_at(flow, block)->executions;
+		side.error = pesa_control_flow_block_at(flow, block)->error;
 	}
 	return side;
 }
@@ -52,7 +56,7 @@ int main(int argc, char **argv)
 	struct pesa_profile *sampled, *exact;
 	struct pesa_control_flow *flow;
 	struct side sum = {0}, off = {0};
-	double all = 0;
+	double all = 0, known = 0, inside = 0;
 	size_t count;
 
 	if (argc != 3)
@@ -81,9 +85,14 @@ int main(int argc, char **argv)
 			off.measured += fabs(side.measured / sum.measured - executions / all) / 2;
 			off.mean += fabs(side.mean / sum.mean - executions / all) / 2;
 			off.flow += fabs(side.flow / sum.flow - executions / all) / 2;
+			if (side.flow < 3 * side.error || !(side.flow > 0))
+				continue;
+			known++;
+			inside += fabs(side.flow - executions) <= 1.96 * side.error;
 		}
-	printf("%llu %.4f %.4f %.4f\n", (unsigned long long)pesa_profile_totals(sampled)->samples,
-	       off.measured, off.mean, off.flow);
+	printf("%llu %.4f %.4f %.4f %.3f\n",
+	       (unsigned long long)pesa_profile_totals(sampled)->samples, off.measured, off.mean,
+	       off.flow, known > 0 ? inside / known : 0);
 	pesa_control_flow_free(flow);
 	pesa_profile_free(sampled);
 	pesa_profile_free(exact);
