@@ -13,30 +13,16 @@
 
 /* A part of the network, with nodes of its own: 0 is the ground. */
 struct part {
-	const uint32_t *arc; /* numbers */
+	struct flow_arc *arc; /* between nodes of the part */
 	uint32_t arcs, nodes;
-	struct flow_arc *all;
-	const uint32_t *local; /* node of the part, by node */
-	bool *flows;	       /* by arc of the part: whether it has a flow */
-	double *noise;	       /* by arc of the part */
-	/* By node of the part: */
+	/* Arcs that have a flow, and the nodes that they connect but the ground: only those matter in a
+	 * step.  Most code of a program is never executed. */
+	uint32_t *active, *touched;
+	uint32_t actives, touches;
+	double *noise; /* by arc */
+	/* By node: */
 	double *potential, *tried, *excess, *step, *residual, *direction, *product, *diagonal;
 };
-
-static uint32_t from_of(const struct part *part, uint32_t i)
-{
-	return part->local[part->all[part->arc[i]].from];
-}
-
-static uint32_t to_of(const struct part *part, uint32_t i)
-{
-	return part->local[part->all[part->arc[i]].to];
-}
-
-static uint32_t also_of(const struct part *part, uint32_t i)
-{
-	return part->local[part->all[part->arc[i]].also];
-}
 
 /* Which parts of the flow come in at `to` and at `also`. */
 static double to_part(const struct flow_arc *arc)
@@ -50,30 +36,24 @@ static double also_part(const struct flow_arc *arc)
 }
 
 /* How much more a flow is worth at its ends than at its beginning. */
-static double difference(const struct part *part, const double *vector, uint32_t i)
+static double difference(const struct flow_arc *arc, const double *vector)
 {
-	const struct flow_arc *arc = &part->all[part->arc[i]];
-
-	return to_part(arc) * vector[to_of(part, i)] + also_part(arc) * vector[also_of(part, i)] -
-	       vector[from_of(part, i)];
+	return to_part(arc) * vector[arc->to] + also_part(arc) * vector[arc->also] -
+	       vector[arc->from];
 }
 
 /* Add what flows along an arc to what comes into its nodes. */
-static void carry(const struct part *part, double *node, uint32_t i, double flow)
+static void carry(const struct flow_arc *arc, double *node, double flow)
 {
-	const struct flow_arc *arc = &part->all[part->arc[i]];
-
-	node[to_of(part, i)] += to_part(arc) * flow;
-	node[also_of(part, i)] += also_part(arc) * flow;
-	node[from_of(part, i)] -= flow;
+	node[arc->to] += to_part(arc) * flow;
+	node[arc->also] += also_part(arc) * flow;
+	node[arc->from] -= flow;
 }
 
 /* The flow before it is cut off at 0. */
-static double free_flow(const struct part *part, const double *potential, uint32_t i)
+static double free_flow(const struct flow_arc *arc, const double *potential)
 {
-	const struct flow_arc *arc = &part->all[part->arc[i]];
-
-	return arc->wanted + arc->variance * difference(part, potential, i);
+	return arc->wanted + arc->variance * difference(arc, potential);
 }
 
 /* Value of the dual; excess: what comes into each node beyond what goes out. */
@@ -83,88 +63,98 @@ static double evaluate(const struct part *part, const double *potential, double 
 
 	memset(excess, 0, part->nodes * sizeof(*excess));
 	for (uint32_t i = 0; i < part->arcs; i++) {
-		const struct flow_arc *arc = &part->all[part->arc[i]];
-		double flow = fmax(free_flow(part, potential, i), 0), off = flow - arc->wanted;
+		const struct flow_arc *arc = &part->arc[i];
+		double flow = fmax(free_flow(arc, potential), 0), off = flow - arc->wanted;
 
-		sum += off * off / (2 * arc->variance) - flow * difference(part, potential, i);
-		carry(part, excess, i, flow);
+		sum += off * off / (2 * arc->variance) - flow * difference(arc, potential);
+		carry(arc, excess, flow);
 	}
 	excess[FLOW_GROUND] = 0;
 	return sum;
 }
 
-/* product = Laplacian of the arcs that have a flow, times a vector that is 0 at the ground. */
-static void multiply(const struct part *part, const double *vector, double *product)
+/* Find the arcs that have a flow, their nodes, and the diagonal of their Laplacian. */
+static void find_active(struct part *part)
 {
-	for (uint32_t i = 0; i < part->nodes; i++)
-		product[i] = part->diagonal[i] * vector[i] * 1e-12;
-	for (uint32_t i = 0; i < part->arcs; i++)
-		if (part->flows[i])
-			carry(part, product, i,
-			      part->all[part->arc[i]].variance * difference(part, vector, i));
-	product[FLOW_GROUND] = 0;
+	memset(part->diagonal, 0, part->nodes * sizeof(*part->diagonal));
+	part->actives = part->touches = 0;
+	for (uint32_t i = 0; i < part->arcs; i++) {
+		const struct flow_arc *arc = &part->arc[i];
+
+		if (free_flow(arc, part->potential) <= 0)
+			continue;
+		part->active[part->actives++] = i;
+		part->diagonal[arc->to] += arc->variance * to_part(arc) * to_part(arc);
+		part->diagonal[arc->also] += arc->variance * also_part(arc) * also_part(arc);
+		part->diagonal[arc->from] += arc->variance;
+	}
+	for (uint32_t i = 1; i < part->nodes; i++)
+		if (part->diagonal[i] > 0)
+			part->touched[part->touches++] = i;
 }
 
-static double dot(const double *one, const double *other, uint32_t count)
+/* product = Laplacian of the active arcs, times a vector that is 0 at the ground.  A trace of the
+ * diagonal is added: parts that hang together with nothing have no other solution. */
+static void multiply(const struct part *part, const double *vector, double *product)
+{
+	for (uint32_t i = 0; i < part->touches; i++)
+		product[part->touched[i]] =
+			part->diagonal[part->touched[i]] * vector[part->touched[i]] * 1e-12;
+	for (uint32_t i = 0; i < part->actives; i++) {
+		const struct flow_arc *arc = &part->arc[part->active[i]];
+
+		carry(arc, product, arc->variance * difference(arc, vector));
+	}
+}
+
+/* Products of two vectors, over the nodes that are touched. */
+static double dot(const struct part *part, const double *one, const double *other)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		sum += one[i] * other[i];
+	for (uint32_t i = 0; i < part->touches; i++)
+		sum += one[part->touched[i]] * other[part->touched[i]];
 	return sum;
-}
-
-static void make_diagonal(const struct part *part)
-{
-	for (uint32_t i = 0; i < part->nodes; i++)
-		part->diagonal[i] = 1e-9;
-	for (uint32_t i = 0; i < part->arcs; i++) {
-		const struct flow_arc *arc = &part->all[part->arc[i]];
-		double variance = arc->variance;
-
-		part->flows[i] = free_flow(part, part->potential, i) > 0;
-		if (!part->flows[i])
-			continue;
-		part->diagonal[to_of(part, i)] += variance * to_part(arc) * to_part(arc);
-		part->diagonal[also_of(part, i)] += variance * also_part(arc) * also_part(arc);
-		part->diagonal[from_of(part, i)] += variance;
-	}
 }
 
 /* The step of Newton's method: conjugate gradients, preconditioned by the diagonal. */
 static void find_step(struct part *part)
 {
-	uint32_t nodes = part->nodes;
-	double rho, first, previous = 0;
+	double first, rho = 0;
 
-	make_diagonal(part);
-	memset(part->step, 0, nodes * sizeof(*part->step));
-	for (uint32_t i = 0; i < nodes; i++)
-		part->residual[i] = -part->excess[i];
-	first = dot(part->residual, part->residual, nodes);
-	for (uint32_t round = 0; round < 2 * nodes + 20 && round < GRADIENTS_MAX; round++) {
-		double along;
+	memset(part->step, 0, part->nodes * sizeof(*part->step));
+	memset(part->direction, 0, part->nodes * sizeof(*part->direction));
+	for (uint32_t i = 0; i < part->touches; i++)
+		part->residual[part->touched[i]] = -part->excess[part->touched[i]];
+	first = dot(part, part->residual, part->residual);
+	for (uint32_t round = 0; round < 2 * part->touches + 20 && round < GRADIENTS_MAX; round++) {
+		double along, previous = rho;
 
 		rho = 0;
-		for (uint32_t i = 0; i < nodes; i++)
-			rho += part->residual[i] * part->residual[i] / part->diagonal[i];
-		for (uint32_t i = 0; i < nodes; i++) {
-			double next = part->residual[i] / part->diagonal[i];
+		for (uint32_t i = 0; i < part->touches; i++) {
+			double residual = part->residual[part->touched[i]];
 
-			part->direction[i] =
-				round ? next + rho / previous * part->direction[i] : next;
+			rho += residual * residual / part->diagonal[part->touched[i]];
+		}
+		for (uint32_t i = 0; i < part->touches; i++) {
+			uint32_t node = part->touched[i];
+
+			part->direction[node] =
+				part->residual[node] / part->diagonal[node] +
+				(round ? rho / previous * part->direction[node] : 0);
 		}
 		multiply(part, part->direction, part->product);
-		along = dot(part->direction, part->product, nodes);
+		along = dot(part, part->direction, part->product);
 		if (!(along > 0))
 			break;
-		for (uint32_t i = 0; i < nodes; i++) {
-			part->step[i] += rho / along * part->direction[i];
-			part->residual[i] -= rho / along * part->product[i];
+		for (uint32_t i = 0; i < part->touches; i++) {
+			uint32_t node = part->touched[i];
+
+			part->step[node] += rho / along * part->direction[node];
+			part->residual[node] -= rho / along * part->product[node];
 		}
-		if (dot(part->residual, part->residual, nodes) <= GRADIENTS * GRADIENTS * first)
+		if (dot(part, part->residual, part->residual) <= GRADIENTS * GRADIENTS * first)
 			break;
-		previous = rho;
 	}
 }
 
@@ -182,14 +172,15 @@ static void solve_part(struct part *part)
 	double wanted = 0, value;
 
 	for (uint32_t i = 0; i < part->arcs; i++)
-		wanted = fmax(wanted, part->all[part->arc[i]].wanted);
+		wanted = fmax(wanted, part->arc[i].wanted);
 	value = evaluate(part, part->potential, part->excess);
 	for (int step = 0;
 	     step < STEPS_MAX && largest(part->excess, part->nodes) > TOLERANCE * wanted; step++) {
 		double slope, share = 1, next = value;
 
+		find_active(part);
 		find_step(part);
-		slope = -dot(part->excess, part->step, part->nodes);
+		slope = -dot(part, part->excess, part->step);
 		for (int half = 0; half < HALVES_MAX; half++, share /= 2) {
 			for (uint32_t i = 0; i < part->nodes; i++)
 				part->tried[i] = part->potential[i] + share * part->step[i];
@@ -204,7 +195,7 @@ static void solve_part(struct part *part)
 		value = next;
 	}
 	for (uint32_t i = 0; i < part->arcs; i++)
-		part->all[part->arc[i]].flow = fmax(free_flow(part, part->potential, i), 0);
+		part->arc[i].flow = fmax(free_flow(&part->arc[i], part->potential), 0);
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -227,20 +218,18 @@ static double draw(uint64_t *seed)
 static void draw_once(struct part *part, uint64_t *seed)
 {
 	memset(part->excess, 0, part->nodes * sizeof(*part->excess));
-	make_diagonal(part);
-	for (uint32_t i = 0; i < part->arcs; i++) {
-		part->noise[i] = draw(seed) * sqrt(part->all[part->arc[i]].variance);
-		if (part->flows[i])
-			carry(part, part->excess, i, part->noise[i]);
-	}
-	part->excess[FLOW_GROUND] = 0;
-	find_step(part);
-	for (uint32_t i = 0; i < part->arcs; i++) {
-		struct flow_arc *arc = &part->all[part->arc[i]];
-		double left = part->noise[i] + arc->variance * difference(part, part->step, i);
+	for (uint32_t i = 0; i < part->actives; i++) {
+		const struct flow_arc *arc = &part->arc[part->active[i]];
 
-		if (part->flows[i])
-			arc->error += left * left;
+		part->noise[i] = draw(seed) * sqrt(arc->variance);
+		carry(arc, part->excess, part->noise[i]);
+	}
+	find_step(part);
+	for (uint32_t i = 0; i < part->actives; i++) {
+		struct flow_arc *arc = &part->arc[part->active[i]];
+		double left = part->noise[i] + arc->variance * difference(arc, part->step);
+
+		arc->error += left * left;
 	}
 }
 
@@ -249,11 +238,17 @@ static void find_errors(struct part *part, unsigned int draws)
 	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) * (part->nodes + 1);
 
 	for (uint32_t i = 0; i < part->arcs; i++)
-		part->all[part->arc[i]].error = 0;
+		part->arc[i].error = 0;
+	if (!draws)
+		return;
+	find_active(part);
 	for (unsigned int i = 0; i < draws; i++)
 		draw_once(part, &seed);
-	for (uint32_t i = 0; draws && i < part->arcs; i++)
-		part->all[part->arc[i]].error = sqrt(part->all[part->arc[i]].error / draws);
+	for (uint32_t i = 0; i < part->actives; i++) {
+		struct flow_arc *arc = &part->arc[part->active[i]];
+
+		arc->error = sqrt(arc->error / draws);
+	}
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -263,8 +258,10 @@ struct parts {
 	uint32_t *local; /* by node: its number in its part */
 	uint32_t *order, *arc_end; /* arcs by part, and where those of a first node end */
 	uint32_t *node, *node_end; /* nodes but the ground, likewise */
-	bool *flows;		   /* room for one part */
-	double *noise;		   /* likewise */
+	/* Room for one part: */
+	struct flow_arc *arc;
+	uint32_t *active, *touched;
+	double *noise;
 	unsigned int draws;
 };
 
@@ -333,24 +330,46 @@ static void find_parts(struct parts *parts, const struct flow_arc *arc, uint32_t
 		parts->order[parts->arc_end[part_of(parts, &arc[i])]++] = i;
 }
 
-/* Solve a part; `node`: its nodes but the ground, as many as `count`. */
-static void solve_nodes(const struct parts *parts, struct part *part, const uint32_t *node,
-			uint32_t count, double *potential, double *work)
+/* The node of a part that a node of the network is. */
+static struct flow_arc localised(const struct parts *parts, struct flow_arc arc)
 {
-	double **array[] = {&part->potential, &part->tried,	&part->excess,	&part->step,
-			    &part->residual,  &part->direction, &part->product, &part->diagonal};
+	arc.from = parts->local[arc.from];
+	arc.to = parts->local[arc.to];
+	arc.also = parts->local[arc.also];
+	return arc;
+}
 
-	part->local = parts->local;
-	part->nodes = count + 1;
+/* Solve a part with these arcs and nodes (but the ground). */
+static void solve_numbers(const struct parts *parts, struct flow_arc *arc, const uint32_t *numbers,
+			  uint32_t arcs, const uint32_t *node, uint32_t count, double *potential,
+			  double *work)
+{
+	struct part part = {
+		.arc = parts->arc,
+		.arcs = arcs,
+		.nodes = count + 1,
+		.active = parts->active,
+		.touched = parts->touched,
+		.noise = parts->noise,
+	};
+	double **array[] = {&part.potential, &part.tried,     &part.excess,  &part.step,
+			    &part.residual,  &part.direction, &part.product, &part.diagonal};
+
 	for (unsigned int i = 0; i < sizeof(array) / sizeof(*array); i++)
-		*array[i] = work + (size_t)i * part->nodes;
-	part->potential[FLOW_GROUND] = 0;
+		*array[i] = work + (size_t)i * part.nodes;
+	for (uint32_t i = 0; i < arcs; i++)
+		part.arc[i] = localised(parts, arc[numbers[i]]);
+	part.potential[FLOW_GROUND] = 0;
 	for (uint32_t i = 0; i < count; i++)
-		part->potential[i + 1] = potential[node[i]];
-	solve_part(part);
-	find_errors(part, parts->draws);
+		part.potential[i + 1] = potential[node[i]];
+	solve_part(&part);
+	find_errors(&part, parts->draws);
 	for (uint32_t i = 0; i < count; i++)
-		potential[node[i]] = part->potential[i + 1];
+		potential[node[i]] = part.potential[i + 1];
+	for (uint32_t i = 0; i < arcs; i++) {
+		arc[numbers[i]].flow = part.arc[i].flow;
+		arc[numbers[i]].error = part.arc[i].error;
+	}
 }
 
 static void solve_parts(const struct parts *parts, struct flow_arc *arc, double *potential,
@@ -359,17 +378,12 @@ static void solve_parts(const struct parts *parts, struct flow_arc *arc, double 
 	uint32_t arc_begin = 0, node_begin = 0;
 
 	for (uint32_t i = 0; i < nodes; i++) {
-		struct part part = {
-			.arc = parts->order + arc_begin,
-			.arcs = parts->arc_end[i] - arc_begin,
-			.all = arc,
-			.flows = parts->flows,
-			.noise = parts->noise,
-		};
+		uint32_t arcs = parts->arc_end[i] - arc_begin;
 
-		if (part.arcs)
-			solve_nodes(parts, &part, parts->node + node_begin,
-				    parts->node_end[i] - node_begin, potential, work);
+		if (arcs)
+			solve_numbers(parts, arc, parts->order + arc_begin, arcs,
+				      parts->node + node_begin, parts->node_end[i] - node_begin,
+				      potential, work);
 		arc_begin = parts->arc_end[i];
 		node_begin = parts->node_end[i];
 	}
@@ -385,13 +399,16 @@ struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, doubl
 		.node_end = calloc((size_t)nodes + 1, sizeof(uint32_t)),
 		.node = calloc((size_t)nodes + 1, sizeof(uint32_t)),
 		.order = calloc((size_t)arcs + 1, sizeof(uint32_t)),
-		.flows = calloc((size_t)arcs + 1, sizeof(bool)),
+		.arc = calloc((size_t)arcs + 1, sizeof(struct flow_arc)),
+		.active = calloc((size_t)arcs + 1, sizeof(uint32_t)),
+		.touched = calloc((size_t)nodes + 1, sizeof(uint32_t)),
 		.noise = calloc((size_t)arcs + 1, sizeof(double)),
 		.draws = draws,
 	};
 	double *work = calloc(8 * ((size_t)nodes + 1), sizeof(*work));
 	bool done = parts.group && parts.local && parts.arc_end && parts.node_end && parts.node &&
-		    parts.order && parts.flows && parts.noise && work;
+		    parts.order && parts.arc && parts.active && parts.touched && parts.noise &&
+		    work;
 
 	if (done) {
 		find_parts(&parts, arc, arcs, nodes);
@@ -403,7 +420,9 @@ struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, doubl
 	free(parts.node_end);
 	free(parts.node);
 	free(parts.order);
-	free(parts.flows);
+	free(parts.arc);
+	free(parts.active);
+	free(parts.touched);
 	free(parts.noise);
 	free(work);
 	return done ? NULL : pesa_error_no_memory();
