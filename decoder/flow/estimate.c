@@ -59,7 +59,7 @@ struct estimate {
 	const struct pesa_profile *profile;
 	struct flow_graph *graph;
 	double period; /* executions that one sample stands for */
-	bool plain;
+	bool plain, errors;
 	struct observed *observed; /* by block */
 	uint32_t *node;		   /* NODES for each block */
 	double *potential;	   /* by node */
@@ -518,17 +518,19 @@ static struct pesa_error *solve(struct estimate *estimate)
 	find_callers(estimate);
 	error = number_nodes(estimate);
 	for (int round = 0; round < ROUNDS && !error; round++)
-		error = solve_once(estimate, round == ROUNDS - 1 ? FLOW_DRAWS : 0);
+		error = solve_once(estimate,
+				   estimate->errors && round == ROUNDS - 1 ? FLOW_DRAWS : 0);
 	return error;
 }
 
 struct pesa_error *flow_estimate(const struct pesa_profile *profile, struct flow_graph *graph,
-				 bool plain)
+				 bool plain, bool errors)
 {
 	struct estimate estimate = {
 		.profile = profile,
 		.graph = graph,
 		.plain = plain,
+		.errors = errors,
 		.period = pesa_profile_totals(profile)->period,
 	};
 	struct pesa_error *error = solve(&estimate);

@@ -4,7 +4,7 @@
 #include "decoder/flow/inside.h"
 
 struct pesa_error *pesa_control_flow_create(const struct pesa_profile *profile,
-					    struct pesa_symbols *symbols,
+					    struct pesa_symbols *symbols, bool errors,
 					    struct pesa_control_flow **result)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(profile);
@@ -16,7 +16,7 @@ struct pesa_error *pesa_control_flow_create(const struct pesa_profile *profile,
 	flow->plain = totals->samples && totals->plain_samples == totals->samples;
 	error = flow_graph_create(profile, symbols, &flow->graph);
 	if (!error)
-		error = flow_estimate(profile, &flow->graph, flow->plain);
+		error = flow_estimate(profile, &flow->graph, flow->plain, errors);
 	if (error) {
 		pesa_control_flow_free(flow);
 		return error;

@@ -20,6 +20,6 @@ struct pesa_control_flow {
 
 /* Estimate the executions of all blocks and edges. */
 struct pesa_error *flow_estimate(const struct pesa_profile *profile, struct flow_graph *graph,
-				 bool plain);
+				 bool plain, bool errors);
 
 #endif

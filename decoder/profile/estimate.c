@@ -97,24 +97,6 @@ static struct pesa_estimate of_flow(double value, double error, double confidenc
 	};
 }
 
-/* The variance of the logarithms of cycles and of executions add up. */
-static struct pesa_estimate cycles_per(double cycles, double cycles_squared, double executions,
-				       double error, double confidence)
-{
-	struct pesa_estimate estimate = {.value = executions > 0 ? cycles / executions : 0};
-	double spread;
-
-	if (!(cycles > 0) || !(executions > 0))
-		return estimate;
-	spread = exp(pesa_estimate_deviations(confidence) *
-		     sqrt(cycles_squared / (cycles * cycles) +
-			  error * error / (executions * executions)));
-	estimate.low = estimate.value / spread;
-	estimate.high = estimate.value * spread;
-	estimate.enough = executions * executions >= PESA_ESTIMATE_SAMPLES_MIN * error * error;
-	return estimate;
-}
-
 struct pesa_estimate pesa_estimate_executions(const struct pesa_profile *profile,
 					      const struct pesa_instruction *instruction,
 					      double confidence)
@@ -132,20 +114,30 @@ struct pesa_estimate pesa_estimate_executions(const struct pesa_profile *profile
 	return estimate;
 }
 
+/* A ratio with the variance of its logarithm. */
+static struct pesa_estimate ratio(double cycles, double executions, double variance, bool enough,
+				  double confidence)
+{
+	double spread = exp(pesa_estimate_deviations(confidence) * sqrt(fmax(variance, 0)));
+	double value = cycles / executions;
+
+	return (struct pesa_estimate){
+		.value = value,
+		.low = value / spread,
+		.high = value * spread,
+		.enough = enough,
+	};
+}
+
 struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profile *profile,
 							const struct pesa_instruction *instruction,
 							double confidence)
 {
 	double cycles = (double)instruction->weight / PESA_CYCLE;
-	double executions = (double)instruction->executions, relative, spread;
-	double period = pesa_profile_totals(profile)->period;
+	double executions = (double)instruction->executions, better, error;
+	double period = pesa_profile_totals(profile)->period, of_cycles, relative, apart;
 	struct pesa_estimate estimate = {0};
-	double better, error;
 
-	/* As below, one sample is added to those of the cycles. */
-	if (pesa_profile_better_executions(profile, instruction, &better, &error))
-		return cycles_per(cycles, instruction->weight_squared + period * period, better,
-				  error, confidence);
 	if (!instruction->executions)
 		return estimate;
 	estimate.value = cycles / executions;
@@ -159,14 +151,22 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 	 * having been sampled, and without the added sample equal samples would give an interval of
 	 * zero width.
 	 */
-	relative = (instruction->weight_squared + period * period) / (cycles * cycles) -
-		   2 * instruction->weight_times_retired / (cycles * executions) +
+	of_cycles = (instruction->weight_squared + period * period) / (cycles * cycles);
+	relative = of_cycles - 2 * instruction->weight_times_retired / (cycles * executions) +
 		   instruction->retired_squared / (executions * executions);
-	spread = exp(pesa_estimate_deviations(confidence) * sqrt(relative > 0 ? relative : 0));
-	estimate.low = estimate.value / spread;
-	estimate.high = estimate.value * spread;
-	estimate.enough = instruction->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN;
-	return estimate;
+	/*
+	 * Executions of the control flow are mostly from other samples: no errors cancel out, but
+	 * they have less.  The narrower interval is taken.
+	 */
+	if (pesa_profile_better_executions(profile, instruction, &better, &error) && better > 0) {
+		apart = of_cycles + error * error / (better * better);
+		if (apart < relative)
+			return ratio(cycles, better, apart,
+				     better * better >= PESA_ESTIMATE_SAMPLES_MIN * error * error,
+				     confidence);
+	}
+	return ratio(cycles, executions, relative,
+		     instruction->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN, confidence);
 }
 
 struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double confidence)

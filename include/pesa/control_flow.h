@@ -46,7 +46,7 @@ struct pesa_control_flow_block {
 	uint64_t end;	       /**< behind its last one */
 	uint32_t instructions; /**< how many */
 	double executions;     /**< estimated */
-	double error;	       /**< its standard error; 0 in an exact profile */
+	double error;	       /**< its standard error; 0: exact, or not computed */
 	double measured;       /**< mean over its instructions, before flow was conserved */
 	/** Address of what its last instruction calls, in its own dso; 0: it calls nothing, or
 	 * through a pointer. */
@@ -68,10 +68,11 @@ struct pesa_control_flow_edge {
 };
 
 /** Estimate the flow.  `symbols` (may be NULL) tell where functions begin that only pointers call.
+ * `errors`: compute standard errors too, which takes several times as long.
  * The caller frees it.
  * @any_thread @caller_owns */
 struct pesa_error *pesa_control_flow_create(const struct pesa_profile *profile,
-					    struct pesa_symbols *symbols,
+					    struct pesa_symbols *symbols, bool errors,
 					    struct pesa_control_flow **flow);
 /** Free a flow.  NULL is allowed.
  * @one_thread @takes_object */
@@ -79,7 +80,7 @@ void pesa_control_flow_free(struct pesa_control_flow *flow);
 
 /** Give the profile the executions of the flow: estimates of executions, and of cycles an execution,
  * are then those, with their intervals (pesa_profile_set_executions()).  `profile` is the one that the
- * flow was made of.  Does nothing where samples have only a PC, and to an exact profile.
+ * flow was made of, with errors.  Does nothing where samples have only a PC, and to an exact profile.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_control_flow_apply(const struct pesa_control_flow *flow,
 					   struct pesa_profile *profile);

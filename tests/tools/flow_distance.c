@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (problem(pesa_profile_load(argv[1], NULL, &sampled)) ||
 	    problem(pesa_profile_load(argv[2], NULL, &exact)) ||
-	    problem(pesa_control_flow_create(sampled, NULL, &flow)))
+	    problem(pesa_control_flow_create(sampled, NULL, true, &flow)))
 		return 1;
 	count = pesa_profile_instruction_count(exact);
 	for (int round = 0; round < 2; round++)

@@ -37,7 +37,7 @@ struct annotate_options {
 	double limit;	 /* percent of the function's cycles */
 };
 
-enum { KEY_FULL = PROFILE_KEY_FIRST_FREE, KEY_NO_SOURCE, KEY_WHY, KEY_WHAT_IF };
+enum { KEY_FULL = PROFILE_KEY_FIRST_FREE, KEY_NO_SOURCE, KEY_WHY, KEY_WHAT_IF, KEY_FLOW };
 
 static const struct argp_option options[] = {
 	{"percent-limit", 'p', "PERCENT", 0,
@@ -49,6 +49,10 @@ static const struct argp_option options[] = {
 	{"dsos", 0, NULL, OPTION_ALIAS, NULL, 0},
 	{"full", KEY_FULL, NULL, 0, "Show long runs of instructions without cycles, too", 0},
 	{"no-source", KEY_NO_SOURCE, NULL, 0, "Instructions only", 0},
+	{"flow", KEY_FLOW, NULL, 0,
+	 "Take executions from the control flow of the program: all blocks and branches estimated "
+	 "together, with narrower intervals",
+	 0},
 	{"why", KEY_WHY, NULL, 0, "Show below each stalled instruction what it waited for", 0},
 	{"what-if", KEY_WHAT_IF, NULL, 0,
 	 "Show instead what the program would save if loads hit, branches were predicted, latencies "
@@ -81,6 +85,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_NO_SOURCE:
 		result->no_source = true;
+		break;
+	case KEY_FLOW:
+		result->input.flow = true;
 		break;
 	case KEY_WHY:
 		result->why = true;
@@ -392,7 +399,7 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 				   : "cycles");
 	if (entry && pesa_estimate_executions(input->profile, entry, PROFILE_CONFIDENCE).enough)
 		ui_text_add(&line, ", %s executions",
-			    ui_count(executions, (double)entry->executions));
+			    ui_count(executions, (double)profile_executions(input, entry)));
 	ui_text_add(&line, "     ");
 	if (!input->plain)
 		cycle_stack_legend(&line, terminal);

@@ -159,7 +159,7 @@ static void add_title(const struct browse *browse, const struct browse_view *vie
 		    profile_whole(input));
 	if (entry && pesa_estimate_executions(input->profile, entry, PROFILE_CONFIDENCE).enough)
 		ui_text_add(line, ", %s executions",
-			    ui_count(executions, (double)entry->executions));
+			    ui_count(executions, (double)profile_executions(input, entry)));
 	ui_text_add_safe(line, "  in %s", pesa_profile_dso(input->profile, code->table.dso)->path);
 }
 

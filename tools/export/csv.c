@@ -154,7 +154,7 @@ static void put_executions(struct csv *csv, const struct csv_row *row)
 {
 	begin_field(csv);
 	if (row->group && row->group->has_executions && !csv->input->plain)
-		fprintf(csv->out, "%" PRIu64, profile_group_executions(row->group));
+		fprintf(csv->out, "%" PRIu64, profile_group_executions(csv->input, row->group));
 	put_interval(csv, &row->executions);
 }
 

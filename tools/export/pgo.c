@@ -34,7 +34,7 @@ struct pesa_error *export_pgo(const struct profile_input *input, enum pesa_pgo_f
 
 	error = find_binary(input, binary, &dso);
 	if (!error)
-		error = pesa_control_flow_create(input->profile, input->symbols, &flow);
+		error = pesa_control_flow_create(input->profile, input->symbols, false, &flow);
 	if (!error)
 		error = pesa_pgo_write(format, input->profile, input->symbols, flow, dso, out,
 				       summary);

@@ -581,9 +581,10 @@ void profile_groups_free(struct profile_groups *groups)
 	*groups = (struct profile_groups){0};
 }
 
-uint64_t profile_group_executions(const struct profile_group *group)
+uint64_t profile_group_executions(const struct profile_input *input,
+				  const struct profile_group *group)
 {
-	return group->entry ? group->entry->executions : group->executions;
+	return group->entry ? profile_executions(input, group->entry) : group->executions;
 }
 
 bool profile_group_has_enough(const struct profile_input *input, const struct profile_group *group)

@@ -107,7 +107,8 @@ static inline uint64_t profile_group_weight(const struct profile_groups *groups,
 }
 
 /* Executions of a group; 0: none. */
-uint64_t profile_group_executions(const struct profile_group *group);
+uint64_t profile_group_executions(const struct profile_input *input,
+				  const struct profile_group *group);
 /* Whether there are enough samples to say so. */
 bool profile_group_has_enough(const struct profile_input *input, const struct profile_group *group);
 

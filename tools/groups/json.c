@@ -77,10 +77,11 @@ json_object *profile_group_json(const struct profile_input *input,
 				       profile_json_interval(pesa_estimate_share(
 					       share, totals->samples, PROFILE_CONFIDENCE)));
 	if (groups->keys != GROUP_BY_DSO)
-		json_object_object_add(result, "executions",
-				       group->has_executions
-					       ? ui_json_count(profile_group_executions(group))
-					       : NULL);
+		json_object_object_add(
+			result, "executions",
+			group->has_executions
+				? ui_json_count(profile_group_executions(input, group))
+				: NULL);
 	json_object_object_add(result, "stack", cycle_stack_json(&group->stack, capabilities));
 	if (groups->children) {
 		json_object_object_add(result, "children_cycles",

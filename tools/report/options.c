@@ -25,6 +25,7 @@ enum {
 	KEY_NO_CHILDREN,
 	KEY_CALLER,
 	KEY_CALLEE,
+	KEY_FLOW,
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +54,10 @@ static const struct argp_option options[] = {
 	{"cgroup", KEY_CGROUP, "PATH", 0, "Only samples of this control group and those below it",
 	 0},
 	{"unit", KEY_UNIT, "NAME", 0, "Only samples of this unit of systemd: ssh", 0},
+	{"flow", KEY_FLOW, NULL, 0,
+	 "Take executions from the control flow of the program: all blocks and branches estimated "
+	 "together, with narrower intervals",
+	 0},
 	{"percent-limit", 'p', "PERCENT", 0,
 	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
 	{"html", KEY_HTML, "FILE", 0,
@@ -273,6 +278,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_STDIO:
 		result->text = true;
+		break;
+	case KEY_FLOW:
+		result->input.flow = true;
 		break;
 	case ARGP_KEY_END:
 		check(result, state);

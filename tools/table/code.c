@@ -217,7 +217,7 @@ static void add_figures(const struct code_table *table, const struct pesa_instru
 			!instruction ? ""
 			: pesa_estimate_executions(input->profile, instruction, PROFILE_CONFIDENCE)
 					.enough
-				? ui_count(number, (double)instruction->executions)
+				? ui_count(number, (double)profile_executions(input, instruction))
 				: "too few");
 	if (table->cost) {
 		listing_cost(input, terminal, instruction, cost, sizeof(cost));

@@ -209,8 +209,9 @@ static void add_stack(const struct group_table *table, const struct profile_grou
 	else if (!profile_group_has_enough(table->input, group))
 		ui_text_add(line, "%8s  ", "too few");
 	else
-		ui_text_add(line, "%8s  ",
-			    ui_count(number, (double)profile_group_executions(group)));
+		ui_text_add(
+			line, "%8s  ",
+			ui_count(number, (double)profile_group_executions(table->input, group)));
 	if (table->children) {
 		cycle_stack_bar(line, table->terminal, &group->all, CYCLE_STATE_ALL,
 				group->all_weight, (unsigned int)table->bar_width);

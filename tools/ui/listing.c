@@ -360,7 +360,8 @@ struct pesa_error *listing_json(const struct profile_input *input, uint32_t dso,
 	json_object_object_add(result, "cycles", ui_json_number(cycles_of(instruction->weight)));
 	json_object_object_add(result, "share",
 			       ui_json_number(profile_share(input, instruction->weight)));
-	json_object_object_add(result, "executions", ui_json_count(instruction->executions));
+	json_object_object_add(result, "executions",
+			       ui_json_count(profile_executions(input, instruction)));
 	json_object_object_add(result, "samples", ui_json_count(instruction->samples));
 	if (row->instruction) {
 		add_cost(input, instruction, result);

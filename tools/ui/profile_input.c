@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pesa/space.h"
+#include "pesa/control_flow.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/progress.h"
 #include "tools/ui/standard_output.h"
@@ -23,6 +25,19 @@ static struct pesa_error *add_up(struct profile_input *input)
 	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile) && !error; i++)
 		error = cycle_stack_add(&input->stack, pesa_profile_instruction(input->profile, i));
 	cycle_stack_sort(&input->stack);
+	return error;
+}
+
+/* Take executions from the control flow. */
+static struct pesa_error *use_flow(struct profile_input *input)
+{
+	struct pesa_control_flow *flow = NULL;
+	struct pesa_error *error =
+		pesa_control_flow_create(input->profile, input->symbols, true, &flow);
+
+	if (!error)
+		error = pesa_control_flow_apply(flow, input->profile);
+	pesa_control_flow_free(flow);
 	return error;
 }
 
@@ -51,6 +66,8 @@ static struct pesa_error *load(struct profile_input *input)
 	ui_progress_finish(&progress);
 	if (!error)
 		error = pesa_symbols_create(input->profile, wanted->symbol_root, &input->symbols);
+	if (!error && wanted->flow)
+		error = use_flow(input);
 	if (!error)
 		error = add_up(input);
 	return error;
@@ -463,4 +480,11 @@ void profile_json_problems(const struct profile_input *input, struct ui_json *js
 		if (pesa_spaces_dump(spaces, i).problem)
 			json_problem(json, pesa_spaces_dump(spaces, i).problem);
 	ui_json_array_end(json);
+}
+
+uint64_t profile_executions(const struct profile_input *input,
+			    const struct pesa_instruction *instruction)
+{
+	return (uint64_t)llround(
+		pesa_estimate_executions(input->profile, instruction, PROFILE_CONFIDENCE).value);
 }

@@ -69,6 +69,9 @@ const char *profile_base_name(const char *path);
 const char *profile_symbol_name(const struct pesa_symbol *symbol);
 /* "libc.so.6"; "[unmapped]" for UINT32_MAX, code in no binary. */
 const char *profile_binary_name(const struct profile_input *input, uint32_t dso);
+/* How often an instruction was executed, as estimated: what the samples or the control flow say. */
+uint64_t profile_executions(const struct profile_input *input,
+			    const struct pesa_instruction *instruction);
 /* Share of all cycles of the profile. */
 double profile_share(const struct profile_input *input, uint64_t weight);
 /*

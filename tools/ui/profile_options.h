@@ -29,6 +29,8 @@ struct profile_input_options {
 	const char *event, *symbol_root;
 	int64_t pid, tid; /* -1: all */
 	bool json, no_pager;
+	bool flow; /* executions are those of the control flow (pesa/control_flow.h); set by the
+		    * subcommand */
 	enum ui_when colour;
 	/*
 	 * Set by the subcommand after parsing: a listener for the samples that are loaded, or NULL;
