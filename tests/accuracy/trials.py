@@ -65,7 +65,7 @@ class Trial:
         name = "_".join([self.path, core, str(rounds)] + changes)
         if not os.path.exists(name + ".json"):
             words = [PESA, "record", "-q", "-c", str(PERIOD), "--core", core, "--cpu", "rv64,v=true", "--sysroot", SYSROOT, "-o", name + ".data",
-                     f"--json={name}.part"] + (["-g", name + ".golden"] if self.arguments.exact else [])
+                     f"--json={name}.part"] + (["--golden=" + name + ".golden"] if self.arguments.exact else [])
             for change in changes:
                 words += ["--set", change]
             run(words + ["--", self.path, str(rounds)])
