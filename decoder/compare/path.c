@@ -6,6 +6,7 @@
 
 #include "decoder/compare/waits.h"
 #include "decoder/compare/path.h"
+#include "decoder/profile/edges.h"
 
 #define CALLS_MAX	 64
 #define WHOLE_DEVIATIONS 2.0 /* of a mean number of iterations, to the next whole number */
@@ -111,21 +112,12 @@ static bool step_branch(struct walker *walker, uint32_t from, uint32_t *to, bool
 	return *to != COMPARE_NONE;
 }
 
-static double count_edges(const struct pesa_instruction *measured)
-{
-	double total = 0;
-
-	for (unsigned int i = 0; i < measured->edges; i++)
-		total += (double)measured->edge[i].count;
-	return total;
-}
-
 /* The edge that is furthest behind its share. */
 static unsigned int furthest_behind(const struct pesa_instruction *measured, double visits,
 				    const uint64_t *chosen)
 {
 	unsigned int best = 0;
-	double total = count_edges(measured), most = -1;
+	double total = profile_edges_count(measured), most = -1;
 
 	for (unsigned int i = 0; i < measured->edges; i++) {
 		double behind =
@@ -142,7 +134,7 @@ static unsigned int furthest_behind(const struct pesa_instruction *measured, dou
 /* The edge to which a number from 0 to 1 belongs. */
 static unsigned int edge_at(const struct pesa_instruction *measured, double number)
 {
-	double total = count_edges(measured), sum = 0;
+	double total = profile_edges_count(measured), sum = 0;
 
 	for (unsigned int i = 0; i < measured->edges; i++) {
 		sum += (double)measured->edge[i].count;

@@ -3,9 +3,10 @@
  * What was measured, as a network.
  *
  * Each block is an arc, from the node where control comes in to the one where it goes out; its
- * wanted flow is the mean of the executions of its instructions.  The directions of a branch are
- * arcs whose wanted flows are the block's times the measured shares.  A block with one successor
- * has no arc to it: where it goes out is where the other one comes in.  Control may come from the
+ * wanted flow is the mean of the executions of its instructions.  The arc of a block that ends with a branch
+ * comes in at both successors, divided by the measured share; arcs between these two, of which nothing
+ * is wanted, let it be divided otherwise.  A block with one successor has no arc to it: where it goes
+ * out is where the other one comes in.  Control may come from the
  * ground into functions, and go there from returns; elsewhere it may hardly.
  *
  * Variances are those of the estimate itself, not of the sample (a block that was not sampled is
@@ -14,8 +15,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "decoder/base/union_find.h"
 #include "decoder/flow/inside.h"
 #include "decoder/flow/network.h"
+#include "decoder/profile/edges.h"
 #include "pesa/record.h"
 
 #define ROUNDS 6
@@ -104,15 +107,6 @@ static void observe(struct estimate *estimate, uint32_t number)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static uint32_t joined(uint32_t *node, uint32_t number)
-{
-	while (node[number] != number) {
-		node[number] = node[node[number]];
-		number = node[number];
-	}
-	return number;
-}
-
 /* The one successor of a block that cannot go elsewhere; NULL: there are several, or none. */
 static const struct pesa_control_flow_edge *only_edge(const struct flow_graph *graph,
 						      uint32_t block)
@@ -134,7 +128,7 @@ static bool goes_elsewhere(const struct flow_graph *graph, uint32_t number)
 	return graph->measured[number].left && !has_targets(graph, number);
 }
 
-/* The targets of an indirect transfer or call that were measured; 0: none. */
+/* How many targets of a call through a pointer were measured. */
 static unsigned int targets_of(const struct flow_graph *graph, uint32_t block)
 {
 	const struct flow_instruction *last = flow_graph_last(graph, block);
@@ -162,19 +156,21 @@ static struct pesa_error *number_nodes(struct estimate *estimate)
 		const struct pesa_control_flow_edge *edge = only_edge(graph, i);
 
 		if (edge)
-			join[joined(join, NODES * i + OUT)] = joined(join, NODES * edge->to + IN);
+			join[union_find_root(join, NODES * i + OUT)] =
+				union_find_root(join, NODES * edge->to + IN);
 	}
 	estimate->nodes = 1;
 	for (uint32_t i = 0; i < count; i++) {
 		const unsigned int which = i % NODES;
 
-		if (joined(join, i) != i || (which == OUT && goes_elsewhere(graph, i / NODES)) ||
+		if (union_find_root(join, i) != i ||
+		    (which == OUT && goes_elsewhere(graph, i / NODES)) ||
 		    (which == CALLING && !targets_of(graph, i / NODES)))
 			continue;
 		estimate->node[i] = estimate->nodes++;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		estimate->node[i] = estimate->node[joined(join, i)];
+		estimate->node[i] = estimate->node[union_find_root(join, i)];
 	free(join);
 	estimate->potential = calloc((size_t)estimate->nodes + 1, sizeof(*estimate->potential));
 	return estimate->potential ? NULL : pesa_error_no_memory();
@@ -263,16 +259,14 @@ static bool is_branch(const struct flow_graph *graph, uint32_t number)
 	return graph->block[number].edges == 2 && !has_targets(graph, number);
 }
 
-/* The measured targets of an indirect jump; `sum`: of their transfers. */
+/* The measured targets of an indirect jump. */
 static void add_targets(struct estimate *estimate, uint32_t number)
 {
 	const struct flow_graph *graph = estimate->graph;
 	const struct pesa_control_flow_block *block = &graph->block[number];
 	const struct pesa_instruction *measured = flow_graph_last(graph, number)->measured;
-	double sum = 0;
+	double sum = profile_edges_count(measured);
 
-	for (unsigned int i = 0; measured && i < measured->edges; i++)
-		sum += (double)measured->edge[i].count;
 	for (uint32_t i = 0; i < block->edges; i++) {
 		const struct pesa_control_flow_edge *edge = &graph->edge[block->first_edge + i];
 		double seen = 0;
@@ -334,11 +328,9 @@ static void add_calls(struct estimate *estimate, uint32_t number)
 	const struct pesa_control_flow_block *block = &graph->block[number];
 	const struct pesa_instruction *measured = flow_graph_last(graph, number)->measured;
 	const uint32_t calling = node_of(estimate, number, CALLING);
-	double sum = 0;
+	double sum = profile_edges_count(measured);
 
-	for (unsigned int i = 0; i < targets_of(graph, number); i++)
-		sum += (double)measured->edge[i].count;
-	for (unsigned int i = 0; i < targets_of(graph, number); i++) {
+	for (unsigned int i = 0; i < measured->edges; i++) {
 		const struct pesa_edge *edge = &measured->edge[i];
 		uint32_t callee = flow_graph_find_block(graph, edge->target_dso, edge->target);
 		double count = (double)edge->count;

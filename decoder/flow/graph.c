@@ -64,7 +64,8 @@ bool flow_is_call(uint8_t flow)
 	       flow == PESA_FLOW_COROUTINE;
 }
 
-/* Far calls and jumps are a pair: auipc has the upper part of the distance, jalr the lower one. */
+/* The target of a far call or jump: auipc before it has the upper part of the distance, jalr the lower
+ * one.  False: `jump` is no such pair's. */
 static bool pair_target(const struct following *following, uint32_t dso, uint64_t address,
 			const struct pesa_insn *jump, uint64_t *target)
 {
@@ -99,7 +100,7 @@ static void decode(struct following *following, struct flow_instruction *instruc
 		instruction->flow = PESA_FLOW_RETURN;
 	instruction->has_target =
 		pesa_insn_target(&insn, instruction->address, &instruction->target);
-	if (!instruction->has_target &&
+	if (!instruction->has_target && instruction->flow != PESA_FLOW_NEXT &&
 	    pair_target(following, dso, instruction->address, &insn, &instruction->target)) {
 		instruction->has_target = true;
 		if (instruction->flow == PESA_FLOW_INDIRECT)

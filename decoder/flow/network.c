@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/union_find.h"
 #include "decoder/flow/network.h"
 
 #define STEPS_MAX     60
@@ -93,8 +94,8 @@ static void find_active(struct part *part)
 			part->touched[part->touches++] = i;
 }
 
-/* product = Laplacian of the active arcs, times a vector that is 0 at the ground.  A trace of the
- * diagonal is added: parts that hang together with nothing have no other solution. */
+/* product = Laplacian of the active arcs, times a vector that is 0 at the ground.  A trifle of
+ * the diagonal is added: what hangs together with nothing else has no other solution. */
 static void multiply(const struct part *part, const double *vector, double *product)
 {
 	for (uint32_t i = 0; i < part->touches; i++)
@@ -254,8 +255,8 @@ static void find_errors(struct part *part, unsigned int draws)
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
 struct parts {
-	uint32_t *group; /* by node: another node of its part; the first one has its own number */
-	uint32_t *local; /* by node: its number in its part */
+	uint32_t *group;	   /* by node: sets of union_find.h, the parts */
+	uint32_t *local;	   /* by node: its number in its part */
 	uint32_t *order, *arc_end; /* arcs by part, and where those of a first node end */
 	uint32_t *node, *node_end; /* nodes but the ground, likewise */
 	/* Room for one part: */
@@ -265,21 +266,12 @@ struct parts {
 	unsigned int draws;
 };
 
-static uint32_t group_of(uint32_t *group, uint32_t node)
-{
-	while (group[node] != node) {
-		group[node] = group[group[node]];
-		node = group[node];
-	}
-	return node;
-}
-
 /* The part that an arc belongs to. */
 static uint32_t part_of(const struct parts *parts, const struct flow_arc *arc)
 {
 	uint32_t node = arc->to != FLOW_GROUND ? arc->to : arc->from;
 
-	return group_of(parts->group, node != FLOW_GROUND ? node : arc->also);
+	return union_find_root(parts->group, node != FLOW_GROUND ? node : arc->also);
 }
 
 /* The nodes of an arc are in one part. */
@@ -292,7 +284,7 @@ static void join(uint32_t *group, const struct flow_arc *arc)
 		if (node[i] == FLOW_GROUND)
 			continue;
 		if (first != FLOW_GROUND)
-			group[group_of(group, first)] = group_of(group, node[i]);
+			group[union_find_root(group, first)] = union_find_root(group, node[i]);
 		first = node[i];
 	}
 }
@@ -318,14 +310,14 @@ static void find_parts(struct parts *parts, const struct flow_arc *arc, uint32_t
 	for (uint32_t i = 0; i < arcs; i++)
 		join(parts->group, &arc[i]);
 	for (uint32_t i = 1; i < nodes; i++)
-		parts->local[i] = ++parts->node_end[group_of(parts->group, i)];
+		parts->local[i] = ++parts->node_end[union_find_root(parts->group, i)];
 	for (uint32_t i = 0; i < arcs; i++)
 		parts->arc_end[part_of(parts, &arc[i])]++;
 	make_positions(parts->node_end, nodes);
 	make_positions(parts->arc_end, nodes);
 	/* Where a group begins moves to where it ends. */
 	for (uint32_t i = 1; i < nodes; i++)
-		parts->node[parts->node_end[group_of(parts->group, i)]++] = i;
+		parts->node[parts->node_end[union_find_root(parts->group, i)]++] = i;
 	for (uint32_t i = 0; i < arcs; i++)
 		parts->order[parts->arc_end[part_of(parts, &arc[i])]++] = i;
 }

@@ -182,7 +182,6 @@ struct pesa_error *pgo_write_preaggregated(const struct pgo_branches *branches,
 	for (uint32_t i = branches->begin; i < branches->end && !error; i++) {
 		const struct pesa_control_flow_block *block =
 			pesa_control_flow_block_at(branches->flow, i);
-
 		uint64_t count = pgo_count(fell_through(branches, i));
 
 		if (!count)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "decoder/pgo/branches.h"
+#include "decoder/profile/edges.h"
 
 static struct pesa_error *add(struct pgo_branches *branches, uint64_t from, uint64_t to,
 			      double count, double mispredicted)
@@ -38,10 +39,8 @@ static struct pesa_error *add_measured(struct pgo_branches *branches,
 				       const struct pesa_instruction *measured, double share)
 {
 	struct pesa_error *error = NULL;
-	double sum = 0;
+	double sum = profile_edges_count(measured);
 
-	for (unsigned int i = 0; measured && i < measured->edges; i++)
-		sum += (double)measured->edge[i].count;
 	for (unsigned int i = 0; measured && i < measured->edges && !error; i++) {
 		double count = block->executions * (double)measured->edge[i].count / sum;
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decoder/pgo/tree.h"
+#include "decoder/profile/edges.h"
 
 /* Most nested inlined calls; no compiler nests them deeper. */
 #define FRAMES_MAX 64
@@ -161,15 +162,13 @@ static struct pesa_error *add_calls(struct building *building, uint32_t number, 
 	const struct pesa_instruction *measured =
 		pesa_profile_find(building->profile, block->dso, block->last);
 	struct pesa_error *error = NULL;
-	double sum = 0;
+	double sum = profile_edges_count(measured);
 
 	if (block->callee)
 		return add_call(building, function, place, block->dso, block->callee,
 				block->executions);
 	if (!block->calls || !measured)
 		return NULL;
-	for (unsigned int i = 0; i < measured->edges; i++)
-		sum += (double)measured->edge[i].count;
 	for (unsigned int i = 0; i < measured->edges && !error; i++)
 		error = add_call(building, function, place, measured->edge[i].target_dso,
 				 measured->edge[i].target,

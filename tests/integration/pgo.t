@@ -167,7 +167,7 @@ else:
     with open("bare.s", encoding="utf-8") as one, open("guided.s", encoding="utf-8") as other:
         check(not guided.returncode and one.read() != other.read(), "gcc optimises by it", done.stderr + guided.stderr)
     with open("program.afdo", "r+b") as file:
-        file.write(b"XXXX")
+        file.write(b"none")
     check(command(*words, "guided.s", f"-fauto-profile={work}/program.afdo").returncode, "gcc refuses another one")
 
 # ---- BOLT ----------------------------------------------------------------------------------------------------------------

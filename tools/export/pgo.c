@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tools/export/pgo.h"
+#include "tools/names/match.h"
 
 /* Less than this share of the executions is not worth a line. */
 #define SHARE_MIN 0.005
@@ -11,9 +12,8 @@ static struct pesa_error *find_binary(const struct profile_input *input, const c
 {
 	*dso = PESA_PGO_ANY_DSO;
 	for (unsigned int i = 0; name && i < pesa_profile_dso_count(input->profile); i++) {
-		const char *path = pesa_profile_dso(input->profile, i)->path;
-
-		if (!strcmp(path, name) || !strcmp(profile_base_name(path), name)) {
+		if (name_is_of_path(name, strlen(name),
+				    pesa_profile_dso(input->profile, i)->path)) {
 			*dso = i;
 			return NULL;
 		}

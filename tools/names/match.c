@@ -240,15 +240,20 @@ void name_search_end(struct name_search *search)
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-bool name_in_list(const char *list, const char *path)
+bool name_is_of_path(const char *name, size_t length, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
+	return (length == strlen(path) && !strncmp(name, path, length)) ||
+	       (length == strlen(base) && !strncmp(name, base, length));
+}
+
+bool name_in_list(const char *list, const char *path)
+{
 	for (;; list++) {
 		size_t length = strcspn(list, ",");
 
-		if ((length == strlen(path) && !strncmp(list, path, length)) ||
-		    (length == strlen(base) && !strncmp(list, base, length)))
+		if (name_is_of_path(list, length, path))
 			return true;
 		list += length;
 		if (!*list)

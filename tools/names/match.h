@@ -63,6 +63,8 @@ struct pesa_error *name_search_means(const struct name_search *search, const cha
 				     const char *linkage, bool *means);
 void name_search_end(struct name_search *search);
 
+/* Whether `length` characters are a path, or its last part. */
+bool name_is_of_path(const char *name, size_t length, const char *path);
 /* Whether a path, or its last part, is in a list with commas between. */
 bool name_in_list(const char *list, const char *path);
 

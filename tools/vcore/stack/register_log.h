@@ -42,8 +42,9 @@ const uint64_t *register_log_find(const struct register_log *log, ptrdiff_t numb
 
 /*
  * The chain by frame pointers as arch_stack_walk_user() of Linux walks it: the context (user), `pc`,
- * ra, and what the frames have; guest_base: host address of the guest's address 0.  `entry` has room for REGISTER_LOG_FRAMES + 1.  Returns the number of
- * entries; *cut: whether the walk reached that limit.
+ * ra, and what the frames have.  guest_base: host address of the guest's address 0.  `entry` has
+ * room for REGISTER_LOG_FRAMES + 1.  Returns the number of entries; *cut: whether the walk reached
+ * that limit.
  */
 size_t register_log_walk(uint64_t guest_base, const uint64_t *registers, uint64_t pc,
 			 uint64_t *entry, bool *cut);
