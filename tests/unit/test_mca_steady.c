@@ -100,6 +100,8 @@ static struct pesa_mca_run_options make_options(uint32_t *seed, unsigned int ite
 		.register_file_size = pick(seed, 3) ? 0 : 20 + pick(seed, 40),
 		.load_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
 		.store_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
+		.store_ports = pick(seed, 3) ? 0 : 1 + pick(seed, 2),
+		.store_latency = pick(seed, 8),
 	};
 }
 
@@ -484,9 +486,9 @@ static void change_quick_run(const struct pesa_mca_block *block, uint32_t *seed,
 	struct outcome *outcomes = data;
 	uint64_t cycles;
 
-	if (!pesa_mca_model_is_out_of_order(pesa_mca_block_model(block)))
-		return;
 	options.every_iteration = true;
+	if (!mca_fast_serves(block, &options, NULL, 0))
+		return;
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
 	for (size_t i = 0; i < QUICK_PARTS; i++) {
 		uint64_t part = UINT64_C(1) << quick_parts[i].part;
