@@ -21,7 +21,7 @@ static const char model_text[] = "pesa-processor-model 1\n"
 				 "micro-op-buffer 16\n"
 				 "resource ALU units=2\n"
 				 "class add uops=1 latency=1 uses=ALU\n"
-				 "\tADDI\n"
+				 "\tADDI BEQ\n"
 				 "class load uops=1 latency=4 uses=ALU\n"
 				 "\tLD\n"
 				 "end\n";
@@ -82,13 +82,56 @@ static void dependent_loads_stall_for_their_latency(void **state)
 	(void)state;
 	assert_int_equal(run(block, NULL, &stack), 4 * ITERATIONS + 3);
 	assert_int_equal(pesa_mca_cycle_stack_executions(stack, 0), ITERATIONS);
-	assert_int_equal(pesa_mca_cycle_stack_buckets(stack, 0, buckets), 3);
+	/* The cycle in which the first one enters the empty reorder buffer is stalled, too. */
+	assert_int_equal(pesa_mca_cycle_stack_buckets(stack, 0, buckets), 2);
 	assert_int_equal(buckets[0].state, PESA_STATE_RETIRING);
 	assert_int_equal(buckets[0].weight, (uint64_t)ITERATIONS * PESA_CYCLE);
 	assert_int_equal(buckets[1].state, PESA_STATE_STALLED);
-	assert_int_equal(buckets[1].weight, (uint64_t)(3 * ITERATIONS + 2) * PESA_CYCLE);
-	assert_int_equal(buckets[2].state, PESA_STATE_DRAINED);
-	assert_int_equal(buckets[2].weight, PESA_CYCLE);
+	assert_int_equal(buckets[1].weight, (uint64_t)(3 * ITERATIONS + 3) * PESA_CYCLE);
+	pesa_mca_cycle_stack_free(stack);
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+}
+
+/*
+ * A mispredicted branch and a load of 4 cycles, whose address is known.  The branch is executed in
+ * cycle 2 and retires in 3.  The load enters the reorder buffer in cycle 2 + penalty: the cycles
+ * between are flushed, that one and the next five are stalled, and then the load retires.
+ */
+static void a_flush_ends_where_the_next_instruction_enters(void **state)
+{
+	static const uint32_t bits[] = {0x00058463 /* beq a1, zero, 8 */,
+					0x0005b503 /* ld a0, 0(a1) */};
+	const struct pesa_mca_stimuli stimuli = {.mispredict_penalty = 9};
+	const struct pesa_mca_run_options options = {.iterations = 1, .stimuli = &stimuli};
+	const struct pesa_mca_block_options block_options = {0};
+	struct pesa_mca_instruction instructions[2] = {{.latency = -1, .mispredicted = true},
+						       {.latency = -1}};
+	struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX];
+	struct pesa_mca_model *model = make_model();
+	struct pesa_mca_cycle_stack *stack;
+	struct pesa_mca_listener listener;
+	struct pesa_mca_block *block;
+	struct pesa_isa *isa;
+	uint64_t cycles;
+
+	(void)state;
+	assert_null(pesa_isa_create("rv64imafdc", &isa));
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(
+			pesa_insn_decode(isa, &bits[i], sizeof(bits[i]), &instructions[i].insn), 4);
+	pesa_isa_free(isa);
+	assert_null(pesa_mca_block_create(model, instructions, 2, &block_options, &block));
+	assert_null(pesa_mca_cycle_stack_create(block, &stack));
+	listener = pesa_mca_cycle_stack_listener(stack);
+	assert_null(pesa_mca_run(block, &options, &listener, 1, &cycles));
+	assert_int_equal(cycles, 2 + 9 + 6 + 1);
+	assert_int_equal(pesa_mca_cycle_stack_buckets(stack, 0, buckets), 3);
+	assert_int_equal(buckets[2].state, PESA_STATE_FLUSHED);
+	assert_int_equal(buckets[2].weight, (uint64_t)(9 - 2) * PESA_CYCLE);
+	assert_int_equal(pesa_mca_cycle_stack_buckets(stack, 1, buckets), 2);
+	assert_int_equal(buckets[1].state, PESA_STATE_STALLED);
+	assert_int_equal(buckets[1].weight, (uint64_t)6 * PESA_CYCLE);
 	pesa_mca_cycle_stack_free(stack);
 	pesa_mca_block_free(block);
 	pesa_mca_model_free(model);
@@ -128,7 +171,7 @@ static void a_load_that_misses_is_late_and_says_so(void **state)
 			assert_int_equal(buckets[i].cause, PESA_CAUSE_DCACHE_MISS);
 			stalled += buckets[i].weight;
 		}
-	assert_int_equal(stalled, (uint64_t)(10 * ITERATIONS + 2) * PESA_CYCLE);
+	assert_int_equal(stalled, (uint64_t)(10 * ITERATIONS + 3) * PESA_CYCLE);
 	pesa_mca_cycle_stack_free(stack);
 	assert_int_equal(run(block, NULL, &stack), 4 * ITERATIONS + 3);
 	pesa_mca_cycle_stack_free(stack);
@@ -210,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dependent_loads_stall_for_their_latency),
+		cmocka_unit_test(a_flush_ends_where_the_next_instruction_enters),
 		cmocka_unit_test(a_given_latency_replaces_the_model_s),
 		cmocka_unit_test(a_load_that_misses_is_late_and_says_so),
 		cmocka_unit_test(a_front_end_limits_what_is_independent),

@@ -2,8 +2,10 @@
 /*
  * Predicted cycle stacks: a listener that attributes every cycle of a run to instructions.
  *
- * The state of a cycle follows from the instructions in flight at its start, because the retire
- * stage is executed first: an instruction dispatched in this cycle could not retire in it.
+ * Which instruction keeps the others from retiring follows from those in flight at the start of the
+ * cycle, because the retire stage is executed first.  A cycle in which one enters the empty reorder
+ * buffer is its own: the buffer is not empty then (as for the records of a core, see
+ * decoder/core/retirement.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +177,10 @@ static void cycle_end(struct pesa_mca_cycle_stack *stack)
 	}
 	if (count)
 		return;
-	if (stack->empty && stack->was_flushing)
+	if (stack->out_of_order && stack->oldest < stack->dispatched)
+		give(stack, stack->oldest, PESA_STATE_STALLED, mark ? mark->cause : CAUSE_NONE,
+		     PESA_CYCLE);
+	else if (stack->empty && stack->was_flushing)
 		give(stack, stack->flushed_by, PESA_STATE_FLUSHED, CAUSE_MISPREDICTED, PESA_CYCLE);
 	else if (stack->empty && !stack->held)
 		give(stack, stack->oldest, PESA_STATE_DRAINED, CAUSE_NONE, PESA_CYCLE);
