@@ -25,8 +25,11 @@ struct compare_node {
 	uint32_t next;	 /* node of the next instruction, or COMPARE_NONE */
 	uint32_t target; /* target of a direct transfer, or COMPARE_NONE */
 	uint32_t region;
-	uint32_t group; /* basic block */
-	double executions;
+	uint32_t group;	   /* basic block */
+	double executions; /* of its basic block */
+	/* Cycles an execution of its basic block in which one of its instructions retires, at
+	 * least 1. */
+	double retires;
 	struct pesa_compare_time time;
 	double mispredicts[2]; /* per execution: not taken, taken */
 	uint8_t waits;	       /* of a load: enum compare_waits (waits.h) */

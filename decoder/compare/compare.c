@@ -61,7 +61,8 @@ static bool is_predicted(const struct compare_node *node)
 	}
 }
 
-/* How often control continued at the next instruction, and elsewhere; cycles. */
+/* How often control continued at the next instruction, and elsewhere: of the samples that show
+ * mispredictions, so not the mean of the basic block. */
 static void executions_by_direction(const struct compare_node *node, double ways[2])
 {
 	const struct pesa_instruction *measured = node->measured;
@@ -71,8 +72,8 @@ static void executions_by_direction(const struct compare_node *node, double ways
 		taken = measured->transfers_known ? (double)measured->transfers_taken /
 							    (double)measured->transfers_known
 						  : 0.5;
-	ways[0] = (1 - taken) * node->executions;
-	ways[1] = taken * node->executions;
+	ways[0] = (1 - taken) * measured->executions;
+	ways[1] = taken * measured->executions;
 }
 
 /*
@@ -109,9 +110,9 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 		for (unsigned int way = 0; way < 2; way++) {
 			double count = (double)node->measured->mispredicted[way] * totals->period;
 
-			if (totals->exact && node->executions)
+			if (totals->exact && node->measured->executions > 0)
 				count = count_mispredicts(compare, node) * ways[way] /
-					node->executions;
+					node->measured->executions;
 			if (count > 0 && ways[way] > 0)
 				node->mispredicts[way] = count < ways[way] ? count / ways[way] : 1;
 		}
@@ -336,26 +337,41 @@ static int heavier_first(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Sampling variance of the difference of each region, in the order of the results. */
+/* Sampling variance of the difference of a region: the sum of those of its basic blocks. */
+static double region_variance(const struct pesa_compare *compare,
+			      const struct pesa_compare_region *region)
+{
+	struct compare_block_sum block = {0};
+	uint32_t group = COMPARE_NONE;
+	double sum = 0;
+
+	for (size_t k = 0; k < region->count; k++) {
+		const struct pesa_compare_instruction *instruction =
+			&compare->instruction[region->first + k];
+		uint32_t index =
+			compare_code_find(&compare->code, instruction->dso, instruction->address);
+		const struct compare_node *node = &compare->code.node[index];
+
+		if (isnan(instruction->predicted))
+			continue;
+		if (group != COMPARE_NONE && node->group != group) {
+			sum += compare_block_variance(compare, &block);
+			block = (struct compare_block_sum){0};
+		}
+		group = node->group;
+		compare_block_add(&block, node, instruction->predicted);
+	}
+	return group == COMPARE_NONE ? 0 : sum + compare_block_variance(compare, &block);
+}
+
+/* In the order of the results. */
 static struct pesa_error *add_variances(struct pesa_compare *compare)
 {
 	compare->variance = calloc(compare->results + 1, sizeof(*compare->variance));
 	if (!compare->variance)
 		return pesa_error_no_memory();
-	for (size_t i = 0; i < compare->results; i++) {
-		const struct pesa_compare_region *region = &compare->result[i];
-
-		for (size_t k = 0; k < region->count; k++) {
-			const struct pesa_compare_instruction *instruction =
-				&compare->instruction[region->first + k];
-			uint32_t node = compare_code_find(&compare->code, instruction->dso,
-							  instruction->address);
-
-			if (!isnan(instruction->predicted))
-				compare->variance[i] += compare_sampling_variance(
-					compare, &compare->code.node[node], instruction->predicted);
-		}
-	}
+	for (size_t i = 0; i < compare->results; i++)
+		compare->variance[i] = region_variance(compare, &compare->result[i]);
 	return NULL;
 }
 
@@ -466,6 +482,9 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 		error = compare_code_create(compare->profile, &compare->code);
 	if (!error)
 		error = compare_regions_make(&compare->code, symbols, &compare->regions);
+	if (error)
+		return error;
+	error = compare_pool_executions(compare);
 	if (error)
 		return error;
 	estimate_mispredicts(compare);

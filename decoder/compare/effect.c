@@ -281,8 +281,8 @@ static void sum_changes(struct compare_search *search)
 	}
 	for (uint32_t i = 0; i < compare->code.count; i++)
 		if (compare->code.node[i].occurrences)
-			search->change[i] *=
-				search->executions[i] / compare->code.node[i].occurrences;
+			search->change[i] *= compare->code.node[i].executions /
+					     compare->code.node[i].occurrences;
 }
 
 /* Mark the basic blocks in which the last simulation changes an instruction. */

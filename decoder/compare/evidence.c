@@ -44,9 +44,10 @@ struct sums {
 };
 
 static void add_block(const struct compare_search *search, uint32_t block, double change,
-		      double noise, struct sums *sums)
+		      struct sums *sums)
 {
 	double value = search->residuals.block[block].value;
+	double noise = search->residuals.block[block].own;
 
 	sums->block[0] += beyond(value, noise);
 	sums->block[1] += beyond(value - change, noise);
@@ -56,7 +57,7 @@ static struct sums sum_differences(const struct compare_search *search,
 				   const struct compare_candidate *without)
 {
 	struct sums sums = {0};
-	double change = 0, noise = 0;
+	double change = 0;
 
 	for (uint32_t i = 0; i < without->effects; i++) {
 		const struct compare_effect *effect = &without->effect[i];
@@ -68,13 +69,12 @@ static struct sums sum_differences(const struct compare_search *search,
 			sums.node[0] += beyond(one->value, variance);
 			sums.node[1] += beyond(one->value - effect->cycles, variance);
 			change += effect->cycles;
-			noise += variance;
 		}
 		if (i + 1 < without->effects &&
 		    search->residuals.node[without->effect[i + 1].node].block == one->block)
 			continue;
-		add_block(search, one->block, change, noise, &sums);
-		change = noise = 0;
+		add_block(search, one->block, change, &sums);
+		change = 0;
 	}
 	return sums;
 }

@@ -13,7 +13,6 @@ static void search_free(struct compare_search *search)
 	pesa_mca_model_free(search->original);
 	free(search->residuals.node);
 	free(search->residuals.block);
-	free(search->executions);
 	free(search->change);
 	free(search->touched);
 	free(search->trial);
@@ -73,7 +72,6 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 		.residuals = {.node = calloc(nodes + 1, sizeof(*search.residuals.node)),
 			      .block = calloc(blocks + 1, sizeof(*search.residuals.block)),
 			      .regions = compare->regions.count},
-		.executions = calloc(nodes + 1, sizeof(*search.executions)),
 		.change = calloc(nodes + 1, sizeof(*search.change)),
 		.touched = calloc(blocks + 1, sizeof(*search.touched)),
 		.trial = calloc(compare->paths.steps + 1, sizeof(*search.trial)),
@@ -88,9 +86,8 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	compare->finding = calloc(FINDINGS_MAX, sizeof(*compare->finding));
 	compare->opcodes = calloc(FINDINGS_MAX, sizeof(*compare->opcodes));
 	if (!compare->opcodes || !search.residuals.node || !search.residuals.block ||
-	    !search.touched || !search.executions || !search.change || !search.trial ||
-	    !search.affected || !search.class_used || !compare->finding || !search.sum ||
-	    !search.difference || !compare_pool_executions(&search))
+	    !search.touched || !search.change || !search.trial || !search.affected ||
+	    !search.class_used || !compare->finding || !search.sum || !search.difference)
 		error = pesa_error_no_memory();
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);

@@ -35,14 +35,14 @@ static void name_instructions(const struct compare_search *search,
 
 		if (!compare_touches_node(search->original, candidate, &code->node[i]))
 			continue;
-		finding->executions += search->executions[i];
+		finding->executions += code->node[i].executions;
 		name = pesa_opcode_get(code->node[i].insn.opcode)->mnemonic;
 		for (at = 0; at < count && found[at].name != name; at++)
 			;
 		if (at == count && count < sizeof(found) / sizeof(found[0]))
 			found[count++] = (struct mnemonic){.name = name};
 		if (at < count)
-			found[at].executions += search->executions[i];
+			found[at].executions += code->node[i].executions;
 	}
 	qsort(found, count, sizeof(*found), more_often_first);
 	for (unsigned int i = 0;

@@ -65,6 +65,8 @@ struct compare_residual {
 /* Residual of a basic block: misfit shifts time between its instructions, not out of it. */
 struct compare_block {
 	double value;	 /* sum over its instructions */
+	double sampling; /* variance of the sum due to sampling */
+	double own;	 /* the same, and due to events and ordering */
 	double variance; /* variance of the sum, without misfit */
 	double shift;	 /* sum of the variances of its instructions */
 	double scale;	 /* predicted cycles: misfit is relative to them */

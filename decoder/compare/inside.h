@@ -80,10 +80,27 @@ static inline void compare_report_progress(struct pesa_compare *compare, double 
 	compare->progress = share;
 	compare->options.progress(compare->options.progress_context, share);
 }
+/* All instructions of a basic block execute equally often: replace their estimated executions by the
+ * mean, and set compare_node.retires. */
+struct pesa_error *compare_pool_executions(struct pesa_compare *compare);
 /* Sampling variance of an instruction's measured core time minus its predicted core time, which is
  * `predicted` cycles for each execution; cycles squared. */
 double compare_sampling_variance(const struct pesa_compare *compare,
 				 const struct compare_node *node, double predicted);
+/* Sums over instructions of one basic block, as the variance of its difference needs them: cycles. */
+struct compare_block_sum {
+	double stalled;
+	double off;	/* retiring, minus all predicted ones */
+	double retired; /* in which instructions of it retire */
+};
+
+/* Add an instruction whose prediction is `predicted` cycles for each execution. */
+void compare_block_add(struct compare_block_sum *sum, const struct compare_node *node,
+		       double predicted);
+/* Sampling variance of the measured minus the predicted core time of these instructions together.
+ * Their executions are one estimate, so the variances of each do not add up to it. */
+double compare_block_variance(const struct pesa_compare *compare,
+			      const struct compare_block_sum *sum);
 /* Estimate the predictor's redirect_stall from the profile, and add it to the predictions. */
 struct pesa_error *compare_learn_redirect_stall(struct pesa_compare *compare);
 /* Build the paths and their predictions, or build them again. */

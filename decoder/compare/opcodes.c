@@ -114,7 +114,7 @@ static void sum_executions(const struct compare_search *search,
 		if (!(node->occurrences > 0) ||
 		    !compare_touches_node(search->original, candidate, node))
 			continue;
-		one->executions += search->executions[i];
+		one->executions += node->executions;
 		/* The names are those of the caller's model, which lives longer. */
 		if (!one->identity)
 			one->identity = &search->compare->base->identities[node->class];

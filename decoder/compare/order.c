@@ -78,6 +78,7 @@ void compare_kinds_find(struct compare_code *code, const bool *supported,
 			       (PESA_OPCODE_FENCE | PESA_OPCODE_ATOMIC);
 		kind->modelled = !supported || supported[i];
 		kind->cycles += cycles_of(node);
+		kind->flushed += node->time.flushed;
 		kind->executions += node->executions;
 	}
 }

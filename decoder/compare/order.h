@@ -34,6 +34,7 @@ struct compare_kind {
 	uint32_t ordering; /* acquire and release bits, what a fence orders, or whether it writes */
 	uint32_t example;  /* the node with most cycles */
 	double cycles;	   /* of all of them, in any state */
+	double flushed;	   /* cycles after them */
 	double executions;
 	bool modelled; /* the model has a scheduling class for it */
 	bool memory;   /* a fence or an atomic instruction: it may order memory accesses only */
@@ -44,6 +45,12 @@ struct compare_kinds {
 	struct compare_kind kind[COMPARE_KINDS_MAX];
 	unsigned int count;
 };
+
+/* Whether a flush follows the instructions of a kind.  Then nothing younger is in flight: it drains. */
+static inline bool compare_kind_flushes(const struct compare_kind *kind)
+{
+	return kind->flushed > kind->executions;
+}
 
 /*
  * Find the kinds, and give each node its own.  `supported` (by node) tells which instructions have

@@ -86,8 +86,12 @@ static struct pesa_error *choose(struct choice *choice)
 		}
 	}
 	set_all(&compare->kinds, best);
+	for (unsigned int i = 0; i < compare->kinds.count; i++)
+		if (compare_kind_flushes(&compare->kinds.kind[i]))
+			compare->kinds.kind[i].wait = COMPARE_WAIT_ALL;
 	for (unsigned int i = 0; i < compare->kinds.count && !error; i++)
-		if (compare->kinds.kind[i].cycles >= least)
+		if (compare->kinds.kind[i].cycles >= least &&
+		    !compare_kind_flushes(&compare->kinds.kind[i]))
 			error = choose_for(choice, &compare->kinds.kind[i], least, &nearest);
 	return error;
 }

@@ -265,6 +265,7 @@ static bool keep(struct compare_paths *paths, struct compare_path *made)
 		struct compare_path *other = &paths->path[i];
 
 		if (other->hash == made->hash && other->count == made->count &&
+		    other->warm == made->warm &&
 		    !memcmp(paths->step + other->first, steps, made->count * sizeof(*steps))) {
 			other->weight++;
 			paths->steps = made->first;
@@ -345,6 +346,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	struct compare_path made = {.first = paths->steps, .warm = options->warm, .weight = 1};
 	unsigned int most = options->warm + options->length, walked = 0;
 	uint32_t at = start;
+	uint8_t begins = 0; /* flag of the next step */
 
 	walker->depth = 0;
 	walker->lmul = PESA_MCA_LMUL_NONE;
@@ -369,10 +371,11 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 			.node = at,
 			.lmul = walker->lmul,
 			.sew = walker->sew,
-			.flags = forwarded.partly ? COMPARE_PATH_PARTLY : 0,
+			.flags = begins | (forwarded.partly ? COMPARE_PATH_PARTLY : 0),
 			.forwarded =
 				forwarded.distance <= UINT8_MAX ? (uint8_t)forwarded.distance : 0,
 		};
+		begins = 0;
 		made.count++;
 		set_vector_type(walker, &node->insn);
 		on = advance(walker, at, &to, &taken, &memory);
@@ -399,6 +402,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		if (!end_path(paths, &made))
 			return false;
 		made = (struct compare_path){.first = paths->steps, .weight = 1};
+		if (compare_kind_flushes(&options->kinds->kind[node->kind]))
+			begins = COMPARE_PATH_FLUSHED;
 		walker->misses = 0;
 	}
 	return end_path(paths, &made);

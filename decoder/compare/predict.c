@@ -186,7 +186,20 @@ bool compare_is_flushed_before(const struct compare_predictor *predictor,
 {
 	const struct compare_step *steps = predictor->paths->step + path->first;
 
-	return step && steps[step - 1].flags & COMPARE_PATH_MISPREDICTED;
+	return steps[step].flags & COMPARE_PATH_FLUSHED ||
+	       (step && steps[step - 1].flags & COMPARE_PATH_MISPREDICTED);
+}
+
+/*
+ * What is first behind an instruction at which an out-of-order core drains without a flush has waited
+ * in the reorder buffer; on the empty machine of the path it enters it first.
+ */
+static bool has_entered_before(const struct worker *worker, const struct compare_path *path)
+{
+	const struct compare_step *first = worker->predictor->paths->step + path->first;
+
+	return !path->warm && !(first->flags & COMPARE_PATH_FLUSHED) &&
+	       pesa_mca_model_is_out_of_order(worker->model);
 }
 
 /* Execute a path.  The predictions are zero and the classes -1 before. */
@@ -214,6 +227,8 @@ static struct pesa_error *execute_path(struct worker *worker, const struct compa
 		read_stack(stack, i, &predicted[source]);
 		if (in_order && compare_is_flushed_before(predictor, path, source))
 			predicted[source].stalled += (float)predictor->redirect_stall;
+		if (!source && has_entered_before(worker, path))
+			predicted[source].stalled = fmaxf(predicted[source].stalled - 1, 0);
 		class = block->lowered[i].description->class;
 		if (classes)
 			classes[source] = class == MCA_CLASS_UNSUPPORTED ? -1 : (int32_t) class;
@@ -260,6 +275,7 @@ static struct pesa_digest digest_of(struct worker *worker, const struct compare_
 		};
 	}
 	pesa_digest_bytes(&digest, worker->known, path->count * sizeof(*worker->known));
+	pesa_digest_word(&digest, !path->warm);
 	return digest;
 }
 

@@ -62,7 +62,7 @@ struct pesa_error *compare_path_run(const struct compare_predictor *predictor,
 				    const struct pesa_mca_block *block,
 				    const struct pesa_mca_listener *listeners, unsigned int count,
 				    bool pressure);
-/* Whether the step before this one of the path was mispredicted. */
+/* Whether the step before this one of the path was mispredicted, or flushed otherwise. */
 bool compare_is_flushed_before(const struct compare_predictor *predictor,
 			       const struct compare_path *path, unsigned int step);
 

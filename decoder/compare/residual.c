@@ -15,24 +15,6 @@
 #define LEFT_LEAST 0.01 /* share of the core time: differences of all regions beyond that */
 #define CLIP	   3.0	/* deviations beyond which a value is clipped in the estimate of misfit */
 
-bool compare_pool_executions(struct compare_search *search)
-{
-	const struct compare_code *code = &search->compare->code;
-	uint32_t groups = search->compare->regions.groups;
-	double *sum = calloc(groups + 1, sizeof(*sum));
-	uint32_t *count = calloc(groups + 1, sizeof(*count));
-
-	for (uint32_t i = 0; sum && count && i < code->count; i++) {
-		sum[code->node[i].group] += code->node[i].executions;
-		count[code->node[i].group]++;
-	}
-	for (uint32_t i = 0; sum && count && i < code->count; i++)
-		search->executions[i] = sum[code->node[i].group] / count[code->node[i].group];
-	free(sum);
-	free(count);
-	return sum && count;
-}
-
 static double predicted_of(const struct compare_node *node)
 {
 	return node->occurrences ? (node->retiring + node->stalled) / node->occurrences : 0;
@@ -45,15 +27,23 @@ static bool is_compared(const struct compare_node *node)
 
 static double phase_variance(const struct compare_search *search, uint32_t index)
 {
-	double phase = PHASE_MISFIT * search->executions[index];
+	double phase = PHASE_MISFIT * search->compare->code.node[index].executions;
 
 	return phase * phase;
 }
 
 /* Cycles by which the ordering of instructions may change the prediction (order.h). */
-static double uncertain_cycles(const struct compare_search *search, uint32_t index)
+static double uncertain_cycles(const struct compare_node *node)
 {
-	return search->compare->code.node[index].uncertain * search->executions[index];
+	return node->uncertain * node->executions;
+}
+
+/* Variance of an instruction's measured time that is not due to sampling. */
+static double events_and_ordering(const struct compare_node *node)
+{
+	double event = EVENT_MISFIT * node->time.event, uncertain = uncertain_cycles(node);
+
+	return event * event + uncertain * uncertain;
 }
 
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
@@ -62,8 +52,7 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 	const struct compare_node *node = &search->compare->code.node[index];
 
 	return compare_sampling_variance(search->compare, node, predicted_of(node)) +
-	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event +
-	       uncertain_cycles(search, index) * uncertain_cycles(search, index);
+	       events_and_ordering(node);
 }
 
 /* Sum up measured and predicted cycles of each region.  `part` of search->change is added to the
@@ -80,15 +69,17 @@ static void sum_regions(struct compare_search *search, double part, double clip)
 
 		if (!node->occurrences)
 			continue;
-		predicted = predicted_of(node) * search->executions[i];
+		predicted = predicted_of(node) * node->executions;
 		limit = clip * sqrt(compare_own_variance(search, i) + phase_variance(search, i));
 		if (part != 0)
 			predicted += part * search->change[i];
 		sum->predicted += predicted;
 		sum->measured += predicted + compare_clip(node->time.core - predicted, limit);
-		sum->variance += compare_sampling_variance(compare, node, 0);
-		sum->uncertain += uncertain_cycles(search, i);
+		sum->uncertain += uncertain_cycles(node);
 	}
+	for (uint32_t i = 0; i < compare->regions.groups; i++)
+		search->sum[search->residuals.block[i].region].variance +=
+			search->residuals.block[i].sampling;
 }
 
 static double misfit_of_regions(struct compare_search *search)
@@ -129,6 +120,7 @@ static void sum_blocks(struct compare_search *search)
 {
 	const struct compare_code *code = &search->compare->code;
 	const struct compare_residuals *residuals = &search->residuals;
+	struct compare_block_sum sum = {0};
 	uint32_t first = 0, compared = 0;
 	double squares = 0, uncertain = 0, squared = 0;
 
@@ -136,32 +128,37 @@ static void sum_blocks(struct compare_search *search)
 		const struct compare_node *node = &code->node[i];
 		struct compare_block *block = &residuals->block[node->group];
 		struct compare_residual *one = &residuals->node[i];
-		double predicted = predicted_of(node) * search->executions[i];
+		double predicted = predicted_of(node) * node->executions;
 
 		*one = (struct compare_residual){.block = node->group};
 		if (!i || code->node[i - 1].group != node->group) {
 			*block = (struct compare_block){.region = node->region};
 			first = i;
+			sum = (struct compare_block_sum){0};
 			compared = 0;
 			squares = uncertain = squared = 0;
 		}
 		if (is_compared(node)) {
-			if (!compared)
-				block->variance = phase_variance(search, i);
 			compared++;
+			compare_block_add(&sum, node, predicted_of(node));
 			one->value = node->time.core - predicted;
 			one->variance = predicted * predicted;
 			squares += one->variance;
 			block->value += one->value;
-			block->variance += compare_own_variance(search, i);
+			block->own += events_and_ordering(node);
 			block->scale += predicted;
-			uncertain += uncertain_cycles(search, i);
-			squared += uncertain_cycles(search, i) * uncertain_cycles(search, i);
+			uncertain += uncertain_cycles(node);
+			squared += uncertain_cycles(node) * uncertain_cycles(node);
 		}
 		if (i + 1 < code->count && code->node[i + 1].group == node->group)
 			continue;
+		if (!compared)
+			continue;
+		block->sampling = compare_block_variance(search->compare, &sum);
+		block->own += block->sampling;
 		/* All instructions of a block are uncertain for the same reason. */
-		block->variance += uncertain * uncertain - squared;
+		block->variance =
+			block->own + phase_variance(search, i) + uncertain * uncertain - squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance += squares / compared;
@@ -191,7 +188,7 @@ static double estimate_shift(struct compare_search *search)
 			.variance = (compare_own_variance(search, i) + phase_variance(search, i)) /
 				    one->variance,
 			.weight = predicted_of(&search->compare->code.node[i]) *
-				  search->executions[i],
+				  search->compare->code.node[i].executions,
 		};
 	}
 	return compare_misfit(search->difference, count);
@@ -218,10 +215,10 @@ void compare_make_residuals(struct compare_search *search)
 	const struct compare_residuals *residuals = &search->residuals;
 	double shift;
 
+	sum_blocks(search);
 	sum_regions(search, 0, CLIP);
 	search->misfit = misfit_of_regions(search);
 	search->residuals.misfit = search->misfit;
-	sum_blocks(search);
 	shift = estimate_shift(search);
 	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
 	for (uint32_t i = 0; i < search->compare->regions.groups; i++)

@@ -49,9 +49,8 @@ struct compare_search {
 	struct pesa_compare *compare;
 	struct pesa_mca_model *original; /* without findings */
 	struct compare_residuals residuals;
-	double *executions; /* by node: executions of its basic block */
-	double *change;	    /* by node: work array, contents undefined between calls */
-	bool *touched;	    /* by basic block: likewise */
+	double *change; /* by node: work array, contents undefined between calls */
+	bool *touched;	/* by basic block: likewise */
 	struct compare_candidate *candidate;
 	unsigned int candidates, room;
 	struct compare_predicted *trial; /* by step */
@@ -84,8 +83,6 @@ bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int
 				unsigned int other);
 /* Whether a resource is the last unit of a class, or of a group, and so cannot be removed. */
 bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource);
-/* All instructions of a basic block execute equally often: average their estimated executions. */
-bool compare_pool_executions(struct compare_search *search);
 /* Compute the residuals of the present model, and its misfit. */
 void compare_make_residuals(struct compare_search *search);
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */

@@ -267,6 +267,8 @@ record("random.data", "--golden", "random.golden")
 sampled, exact = (result("-i", name)["totals"] for name in ("random.data", "random.golden"))
 check(exact["predicted"] and near(exact["predicted"], sampled["predicted"], 0.03),
       "mispredictions of an exact profile are as many as those of samples", f"{exact['predicted']:.0f} {sampled['predicted']:.0f}")
+check(near(exact["predicted"], exact["measured"], 0.01), "what is first behind a misprediction stalls from the cycle in which it enters",
+      f"{exact['predicted']:.0f} {exact['measured']:.0f}")
 
 record("refilled.data", "--core", "inorder-2")
 refilled = result("-i", "refilled.data")
@@ -350,6 +352,11 @@ record("written.data")
 csr = result("-i", "written.data")
 check(csr["classes"] == [] and near(csr["totals"]["measured"], csr["totals"]["predicted"], 0.05), "the prediction begins anew behind a CSR write",
       (csr["classes"], csr["totals"]))
+for core in ("ooo-4", "inorder-2"):
+    record("written.data", "--golden", "written.golden", "--core", core)
+    csr = result("-i", "written.golden")
+    check(csr["classes"] == [] and near(csr["totals"]["predicted"], csr["totals"]["measured"], 0.005),
+          f"{core}: without the noise of samples to the cycle", (csr["classes"], csr["totals"]))
 
 # Several findings that together replace others: removing one of them makes the prediction worse.
 build(program(STANDING))

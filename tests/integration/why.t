@@ -152,7 +152,8 @@ for core in ("ooo-4", "inorder-2"):
         near += abs(gain["saved"] - saved) <= 0.2 * abs(saved) or gain["low"] <= saved <= gain["high"]
         print(f"# {core} {gain['change']} {gain['place']['text']}: estimated {gain['saved']:.0f} ({gain['low']:.0f} to {gain['high']:.0f}), "
               f"saved {saved}")
-    check(judged >= 3 and near >= judged - 1, f"{core}: what the changes save is within 20 % or the interval, but for one at most",
+    # In order two changes save more than 1 %: what overlaps is little.
+    check(near >= 2 and near >= judged - 1, f"{core}: what the changes save is within 20 % or the interval, but for one at most",
           f"{near} of {judged}")
     everything = record(core, "other.data", "--ideal", "predict", "--ideal", "hit")
     check(everything < 0.95 * cycles[core], f"{core}: --ideal without an address is about every instruction", everything)
