@@ -56,7 +56,8 @@ def by_timeline(region, in_order):
                 bucket["retiring"] = bucket.get("retiring", 0) + UNIT / len(now)
             continue
         oldest = min(i for i, entry in enumerate(entries) if entry["CycleRetired"] > cycle)
-        state = "stalled" if entries[oldest]["CycleDispatched"] < cycle else "drained"
+        # In the cycle in which it is dispatched it is in the reorder buffer, which is not empty then.
+        state = "stalled" if entries[oldest]["CycleDispatched"] <= cycle else "drained"
         # The timeline does not tell what an in-order processor holds up before it issues.
         state = "not retiring" if in_order else state
         result[oldest % count][state] = result[oldest % count].get(state, 0) + UNIT
