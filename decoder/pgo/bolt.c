@@ -103,23 +103,6 @@ static struct pesa_error *write_branch(const struct pgo_branches *branches,
 	return NULL;
 }
 
-/* The executions with which control fell through from a block to the next.  Behind a call BOLT's own
- * blocks go on. */
-static double fell_through(const struct pgo_branches *branches, uint32_t number)
-{
-	const struct pesa_control_flow_block *block =
-		pesa_control_flow_block_at(branches->flow, number);
-
-	for (uint32_t i = 0; i < block->edges && !block->calls; i++) {
-		const struct pesa_control_flow_edge *edge =
-			pesa_control_flow_edge_at(branches->flow, block->first_edge + i);
-
-		if (!edge->taken)
-			return edge->executions;
-	}
-	return 0;
-}
-
 struct pesa_error *pgo_write_bolt(const struct pgo_branches *branches,
 				  struct pesa_pgo_summary *summary, FILE *out)
 {
@@ -131,8 +114,9 @@ struct pesa_error *pgo_write_bolt(const struct pgo_branches *branches,
 	for (uint32_t i = branches->begin; i < branches->end && !error; i++) {
 		const struct pesa_control_flow_block *block =
 			pesa_control_flow_block_at(branches->flow, i);
-		const struct pgo_branch branch = {
-			.from = block->last, .to = block->end, .count = fell_through(branches, i)};
+		const struct pgo_branch branch = {.from = block->last,
+						  .to = block->end,
+						  .count = pgo_fell_through(branches, i)};
 
 		error = write_branch(branches, &branch, summary, out);
 	}
@@ -182,7 +166,7 @@ struct pesa_error *pgo_write_preaggregated(const struct pgo_branches *branches,
 	for (uint32_t i = branches->begin; i < branches->end && !error; i++) {
 		const struct pesa_control_flow_block *block =
 			pesa_control_flow_block_at(branches->flow, i);
-		uint64_t count = pgo_count(fell_through(branches, i));
+		uint64_t count = pgo_count(pgo_fell_through(branches, i));
 
 		if (!count)
 			continue;

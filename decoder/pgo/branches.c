@@ -119,6 +119,21 @@ struct pesa_error *pgo_branches_create(const struct pesa_profile *profile,
 	return error;
 }
 
+double pgo_fell_through(const struct pgo_branches *branches, uint32_t number)
+{
+	const struct pesa_control_flow_block *block =
+		pesa_control_flow_block_at(branches->flow, number);
+
+	for (uint32_t i = 0; i < block->edges && !block->calls; i++) {
+		const struct pesa_control_flow_edge *edge =
+			pesa_control_flow_edge_at(branches->flow, block->first_edge + i);
+
+		if (!edge->taken)
+			return edge->executions;
+	}
+	return 0;
+}
+
 void pgo_branches_free(struct pgo_branches *branches)
 {
 	free(branches->branch);

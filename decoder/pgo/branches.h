@@ -31,4 +31,8 @@ struct pesa_error *pgo_branches_create(const struct pesa_profile *profile,
 				       struct pesa_pgo_summary *summary);
 void pgo_branches_free(struct pgo_branches *branches);
 
+/* The executions with which control fell through from a block to the next; 0 behind a call, from which
+ * a return comes back. */
+double pgo_fell_through(const struct pgo_branches *branches, uint32_t number);
+
 #endif

@@ -19,6 +19,7 @@ static const struct {
 	[PESA_PGO_PREAGGREGATED] = {.name = "bolt-preaggregated",
 				    .branches = pgo_write_preaggregated},
 	[PESA_PGO_AUTOFDO] = {.name = "autofdo-text", .branches = pgo_write_autofdo},
+	[PESA_PGO_BRANCH_STACK] = {.name = "branch-stack", .branches = pgo_write_branch_stack},
 	[PESA_PGO_GCC] = {.name = "gcc-afdo", .binary = true, .gcc = true, .tree = pgo_write_gcc},
 };
 

@@ -16,7 +16,8 @@ typedef struct pesa_error *pgo_branch_writer(const struct pgo_branches *branches
 					     struct pesa_pgo_summary *summary, FILE *out);
 
 pgo_tree_writer pgo_write_llvm_text, pgo_write_llvm_binary, pgo_write_gcc;
-pgo_branch_writer pgo_write_bolt, pgo_write_bolt_basic, pgo_write_preaggregated, pgo_write_autofdo;
+pgo_branch_writer pgo_write_bolt, pgo_write_bolt_basic, pgo_write_preaggregated, pgo_write_autofdo,
+	pgo_write_branch_stack;
 
 /* Counts in files are whole numbers. */
 static inline uint64_t pgo_count(double executions)

@@ -12,7 +12,7 @@
  * clang's manual: "Using Sampling Profilers"); GCC's for -fauto-profile, as its version 12 reads
  * (gcc/auto-profile.cc); BOLT's for `llvm-bolt --data` (branches, or basic samples), and its
  * pre-aggregated form for `perf2bolt -pa` (bolt/docs/profiles.md); AutoFDO's text form for
- * create_llvm_prof and create_gcov.
+ * create_llvm_prof and create_gcov; branch stacks as perf script prints them, for llvm-profgen.
  *
  * Threads: different sets of arguments may be used by different threads at the same time.
  */
@@ -40,6 +40,7 @@ enum pesa_pgo_format {
 	PESA_PGO_BOLT_BASIC,	/**< text: llvm-bolt --data, samples without branches */
 	PESA_PGO_PREAGGREGATED, /**< text: perf2bolt -pa */
 	PESA_PGO_AUTOFDO,	/**< text: create_llvm_prof, create_gcov with --profiler=text */
+	PESA_PGO_BRANCH_STACK,	/**< text: as perf script -F ip,brstack prints branch records */
 	PESA_PGO_FORMATS	/**< how many there are */
 };
 

@@ -203,6 +203,48 @@ for line in rest[1:1 + int(rest[0])]:
     ranges[int(first, 16), int(last, 16)] = int(count)
 check(len(ranges) == int(rest[0]) and rest[1 + len(ranges)] == "0", "autofdo-text has as many ranges as it says", rest[:3])
 
+# ---- Branch stacks -------------------------------------------------------------------------------------------------------
+
+done = export("branch-stack", "program.golden", "program.branch-stack", "--dso", "program")
+taken, through, mapped = {}, {}, []
+with open("program.branch-stack", encoding="utf-8") as file:
+    for line in file:
+        if line.startswith("PERF_RECORD_MMAP2"):
+            mapped.append(line)
+            continue
+        stack = [re.fullmatch(r"0x([0-9a-f]+)/0x([0-9a-f]+)/[MP]/-/-/0", word).groups() for word in line.split()[1:]]
+        stack = [(int(one, 16), int(other, 16)) for one, other in reversed(stack)]
+        for one in stack[1:]:
+            taken[one] = taken.get(one, 0) + 1
+        for (_, begin), (last, _) in zip(stack, stack[1:]):
+            through[begin, last] = through.get((begin, last), 0) + 1
+wanted, rest = {}, rest[2 + len(ranges):]
+for line in rest[1:1 + int(rest[0])]:
+    one, other, count = re.fullmatch(r"([0-9a-f]+)->([0-9a-f]+):(\d+)", line).groups()
+    wanted[int(one, 16), int(other, 16)] = int(count)
+scale = min(1, 320000 / sum(wanted.values()))
+wrong = [f"{one:x} {other:x} {count} {taken.get((one, other), 0)}" for (one, other), count in wanted.items()
+         if abs(taken.get((one, other), 0) - scale * count) > 1 + 0.01 * scale * count]
+check(done.returncode == 0 and len(mapped) == 1 and not wrong, "branch-stack has every branch as often as it was taken", done.stderr + "\n".join(wrong))
+wrong = []
+for (first, last), count in ranges.items():
+    inside = sum(times for (begin, end_), times in through.items() if begin <= first and last <= end_)
+    if abs(inside - scale * count) > 3 + 0.03 * scale * count:
+        wrong.append(f"{first:x} {last:x} {scale * count:.0f} {inside}")
+check(not wrong, "and every block between two branches", "\n".join(wrong))
+profgen = tool("llvm-profgen")
+if not profgen:
+    skip("llvm-profgen makes the same profile of it", needs("llvm-22"))
+else:
+    done = command(profgen, "--perfscript=program.branch-stack", "--binary=program", "--format=text", "--output=profgen.prof")
+    export("llvm-sample", "program.golden", "golden.prof", "--dso", "program")
+    with open("profgen.prof", encoding="utf-8") as one, open("golden.prof", encoding="utf-8") as other:
+        theirs, ours = lines_of(one.read()), lines_of(other.read())
+    most = max(ours.values(), default=0)
+    wrong = [f"{key} {count} {theirs.get(key)}" for key, count in ours.items()
+             if count > 0.05 * most and abs(theirs.get(key, 0) - scale * count) > 0.1 * scale * count]
+    check(len(ours) > 10 and not wrong, "llvm-profgen makes the same profile of it", done.stderr + "\n".join(wrong))
+
 # ---- Bad input -----------------------------------------------------------------------------------------------------------
 
 done = export("llvm-sample", "program.data", "x.prof", "--dso", "no-such-binary")

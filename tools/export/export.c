@@ -15,7 +15,7 @@
 
 #define FORMAT_NAMES                                                                           \
 	"pprof, folded, speedscope, firefox, csv, or for compilers llvm-sample, llvm-binary, " \
-	"gcc-afdo, bolt, bolt-basic, bolt-preaggregated, autofdo-text"
+	"gcc-afdo, bolt, bolt-basic, bolt-preaggregated, autofdo-text, branch-stack"
 
 /* What writes the format. */
 enum writer { WRITES_STACKS, WRITES_CSV, WRITES_PGO };
