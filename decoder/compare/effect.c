@@ -134,7 +134,8 @@ static struct pesa_error *run_affected(struct compare_search *search,
 	struct pesa_compare *compare = search->compare;
 
 	for (size_t i = 0; i < compare->paths.count; i++)
-		search->affected[i] = is_affected(search, &compare->paths.path[i], candidate);
+		search->affected[i] = (!search->screen.active || search->screen.path[i]) &&
+				      is_affected(search, &compare->paths.path[i], candidate);
 	return compare_predict_paths(&compare->predictor, model, search->affected, search->trial,
 				     NULL);
 }
@@ -146,7 +147,8 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 	struct pesa_error *error;
 	char text[PESA_COMPARE_CHANGE_SIZE];
 
-	if (search->simulated == candidate && search->simulated_value == value)
+	if (search->simulated == candidate && search->simulated_value == value &&
+	    !search->screen.active)
 		return NULL;
 	search->simulated = NULL;
 	error = pesa_mca_model_vary(search->compare->model, &model);
@@ -157,7 +159,7 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 	if (!error)
 		error = run_affected(search, candidate, model);
 	pesa_mca_model_free(model);
-	if (!error) {
+	if (!error && !search->screen.active) {
 		search->simulated = candidate;
 		search->simulated_value = value;
 	}
@@ -279,10 +281,14 @@ static void sum_changes(struct compare_search *search)
 				(now->retiring + now->stalled - then->retiring - then->stalled);
 		}
 	}
-	for (uint32_t i = 0; i < compare->code.count; i++)
-		if (compare->code.node[i].occurrences)
-			search->change[i] *= compare->code.node[i].executions /
-					     compare->code.node[i].occurrences;
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		double occurrences =
+			search->screen.active ? search->screen.occurrences[i] : node->occurrences;
+
+		if (occurrences)
+			search->change[i] *= node->executions / occurrences;
+	}
 }
 
 /* Mark the basic blocks in which the last simulation changes an instruction. */
@@ -375,6 +381,7 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 
 	candidate->value = value;
 	candidate->generation = search->generation;
+	candidate->screened = search->screen.active;
 	/* Findings since the candidate was listed may have made this the last unit. */
 	if (candidate->kind == PESA_COMPARE_UNITS && !value &&
 	    compare_is_needed(search->compare->model, candidate->resource)) {

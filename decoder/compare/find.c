@@ -10,6 +10,7 @@ static void search_free(struct compare_search *search)
 		free(search->candidate[i].effect);
 	free(search->candidate);
 	compare_tried_free(&search->tried);
+	compare_screen_free(&search->screen);
 	pesa_mca_model_free(search->original);
 	free(search->residuals.node);
 	free(search->residuals.block);
@@ -91,6 +92,8 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 		error = pesa_error_no_memory();
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);
+	if (!error)
+		error = compare_screen_choose(&search);
 	if (!error)
 		error = compare_list_candidates(&search);
 	if (!error)

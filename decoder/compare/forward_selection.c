@@ -17,6 +17,7 @@
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
 #define CHOICES_MAX  5
+#define PROMISING    0.5  /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
@@ -72,9 +73,18 @@ static bool may_be_smaller(const struct compare_search *search,
 static bool is_visible(const struct compare_search *search,
 		       const struct compare_candidate *candidate)
 {
-	return candidate->error > 0 && candidate->gain > 0 &&
+	return !candidate->screened && candidate->error > 0 && candidate->gain > 0 &&
 	       candidate->theta / candidate->error > search->deviations &&
 	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
+}
+
+/* Whether the effect on a few paths is such that it may be visible on all. */
+static bool is_promising(const struct compare_search *search,
+			 const struct compare_candidate *candidate)
+{
+	return candidate->error > 0 &&
+	       candidate->theta / candidate->error > PROMISING * search->deviations &&
+	       candidate->shifted * candidate->theta >= PROMISING * SHARE_LEAST * search->core;
 }
 
 static double doublings(int value, int model)
@@ -221,20 +231,35 @@ static struct pesa_error *refine_value(struct compare_search *search,
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
 }
 
+typedef struct pesa_error *(*try_function)(struct compare_search *search,
+					   struct compare_candidate *candidate, int value);
+
 /* A small step of a latency has an effect only if the latency is exposed already. If it has none, a
  * large step may: most of a latency is hidden until it is long. */
-struct pesa_error *compare_try_first(struct compare_search *search,
-				     struct compare_candidate *candidate)
+static struct pesa_error *try_steps(struct compare_search *search,
+				    struct compare_candidate *candidate, try_function try,
+				    bool (*is_enough)(const struct compare_search *search,
+						      const struct compare_candidate *candidate))
 {
-	struct pesa_error *error = compare_try(search, candidate, first_value(candidate));
+	struct pesa_error *error = try(search, candidate, first_value(candidate));
 	int value = candidate->model_value;
 
 	/* Measured is the opposite of the effect. */
 	if (!error && candidate->theta < 0 && may_be_smaller(search, candidate))
-		return compare_try(search, candidate, value - (value >= 8 ? value / 4 : 1));
-	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate))
+		return try(search, candidate, value - (value >= 8 ? value / 4 : 1));
+	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_enough(search, candidate))
 		return error;
-	return compare_try(search, candidate, 2 * value + 1);
+	return try(search, candidate, 2 * value + 1);
+}
+
+struct pesa_error *compare_try_first(struct compare_search *search,
+				     struct compare_candidate *candidate)
+{
+	struct pesa_error *error = try_steps(search, candidate, compare_screen_try, is_promising);
+
+	if (error || !is_promising(search, candidate))
+		return error;
+	return try_steps(search, candidate, compare_try, is_visible);
 }
 
 /* Determine effects not tried yet, and fit those of earlier models to the present residuals. */
@@ -253,6 +278,8 @@ static struct pesa_error *try_candidates(struct compare_search *search)
 			error = compare_try_first(search, candidate);
 		else
 			error = compare_fit_effect(search, candidate);
+		if (!error && candidate->screened && is_promising(search, candidate))
+			error = try_steps(search, candidate, compare_try, is_visible);
 	}
 	return error;
 }

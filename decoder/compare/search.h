@@ -13,7 +13,8 @@
  * 	 candidates.c          all changes of one entry
  * 	      |
  * 	 forward_selection.c   +-> residuals of the model with the findings so far
- * 	      |                |   effect of each candidate, first of a small step
+ * 	      |                |   effect of each candidate, first of a small step; on
+ * 	      |                |   a few paths first (screen.c)
  * 	      |                |   for those that explain most: the value that explains most
  * 	      |                +-- if significant, it becomes a finding (finding.c) in the model
  * 	      |
@@ -45,6 +46,13 @@ struct compare_region_sum {
 	double uncertain;	    /* cycles by which ordering may change the prediction */
 };
 
+/* Paths on which candidates are tried first (screen.c). */
+struct compare_screen {
+	uint8_t *path;	     /* by path: whether it is one of them */
+	double *occurrences; /* by node: in the counted part of these paths */
+	bool active;	     /* only these are simulated now */
+};
+
 struct compare_search {
 	struct pesa_compare *compare;
 	struct pesa_mca_model *original; /* without findings */
@@ -55,14 +63,15 @@ struct compare_search {
 	unsigned int candidates, room;
 	struct compare_predicted *trial; /* by step */
 	uint8_t *affected;		 /* by path: whether the current change affects it */
-	bool *class_used;		 /* by class: whether an instruction of a path has it */
-	struct compare_region_sum *sum;	 /* by region */
+	struct compare_screen screen;
+	bool *class_used;		/* by class: whether an instruction of a path has it */
+	struct compare_region_sum *sum; /* by region */
 	struct compare_difference *difference; /* work array, contents undefined between calls */
 	double misfit;			       /* of regions, relative */
 	/* How much of a block's time may be attributed to the wrong instruction in it, relative. */
 	double shift;
 	double core; /* core time of the program, cycles */
-	/* Candidate and value of search->trial: no model is simulated twice. */
+	/* Candidate and value of search->trial, on all paths: no model is simulated twice. */
 	const struct compare_candidate *simulated;
 	int simulated_value;
 	struct compare_tried tried; /* effects that have been determined */
@@ -129,6 +138,14 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 /* Determine the effect of a value, and fit it. */
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
 			       int value);
+
+/* ---- Screening (screen.c) -------------------------------------------------------------------- */
+
+struct pesa_error *compare_screen_choose(struct compare_search *search);
+void compare_screen_free(struct compare_screen *screen);
+/* Likewise compare_try(), on the chosen paths only.  The effect is marked as screened. */
+struct pesa_error *compare_screen_try(struct compare_search *search,
+				      struct compare_candidate *candidate, int value);
 
 /* ---- Forward selection (forward_selection.c) ------------------------------------------------- */
 

@@ -28,25 +28,38 @@ static uint64_t hash_of(const char *text)
 	return hash ^ hash >> 32;
 }
 
-static void make_key(const struct pesa_compare *compare, const char *change, uint64_t key[2])
+static void make_key(const struct pesa_compare *compare, const char *change, bool screened,
+		     uint64_t key[2])
 {
 	key[0] = 0;
 	for (unsigned int i = 0; i < compare->findings; i++)
 		key[0] += hash_of(compare->finding[i].change);
-	key[1] = hash_of(change);
+	key[1] = screened ? ~hash_of(change) : hash_of(change);
+}
+
+static const struct compare_tried_effect *find(const struct compare_tried *tried,
+					       const struct pesa_compare *compare,
+					       const char *change, bool screened)
+{
+	const struct compare_tried_effect *one = tried->newest;
+	uint64_t key[2];
+
+	make_key(compare, change, screened, key);
+	while (one && (one->key[0] != key[0] || one->key[1] != key[1]))
+		one = one->next;
+	return one;
 }
 
 struct pesa_error *compare_tried_find(const struct compare_tried *tried,
 				      const struct pesa_compare *compare, const char *change,
 				      struct compare_candidate *candidate, bool *known)
 {
-	const struct compare_tried_effect *one = tried->newest;
+	const struct compare_tried_effect *one = find(tried, compare, change, false);
+	bool on_all = one;
 	struct compare_effect *effect;
-	uint64_t key[2];
 
-	make_key(compare, change, key);
-	while (one && (one->key[0] != key[0] || one->key[1] != key[1]))
-		one = one->next;
+	if (!one && candidate->screened)
+		one = find(tried, compare, change, true);
 	*known = one;
 	if (!one)
 		return NULL;
@@ -57,6 +70,7 @@ struct pesa_error *compare_tried_find(const struct compare_tried *tried,
 	free(candidate->effect);
 	candidate->effect = effect;
 	candidate->effects = one->effects;
+	candidate->screened = !on_all;
 	candidate->moved = one->moved;
 	candidate->shifted = one->shifted;
 	candidate->examples = one->examples;
@@ -75,7 +89,7 @@ void compare_tried_add(struct compare_tried *tried, const struct pesa_compare *c
 	one = malloc(sizeof(*one) + bytes);
 	if (!one)
 		return;
-	make_key(compare, change, one->key);
+	make_key(compare, change, candidate->screened, one->key);
 	one->moved = candidate->moved;
 	one->shifted = candidate->shifted;
 	one->examples = candidate->examples;

@@ -19,7 +19,7 @@ struct compare_tried {
 };
 
 /* Copy the effect of a change, on the model with the findings, into the candidate; *known: it was
- * remembered. */
+ * remembered.  That on all paths is preferred to a screened one. */
 struct pesa_error *compare_tried_find(const struct compare_tried *tried,
 				      const struct pesa_compare *compare, const char *change,
 				      struct compare_candidate *candidate, bool *known);
