@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What would be won: the paths once more, with one thing changed at one place.
- *
- * The saving is summed over all instructions of the paths that contain the place, by state of the
- * retire stage.  Where a state becomes shorter, the measured cycles become shorter by the same
- * share: so no more can be saved than was measured.  Where it becomes longer, the predicted cycles
- * are what else becomes exposed, and are subtracted.
- *
- * A second estimate takes the predicted cycles in both cases.  The two differ where the model is off;
- * the interval includes both, the error of sampling, and the residual error of the model.
+ * What would be won: trials (trial.h) with one thing changed at one place.
  *
  * How long a miss takes is known as far as it stalled.  Of a load that misses in the shadow of
  * another one it is not: it may wait for the same line, and hit with it, or for another line, whose
@@ -18,14 +10,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "decoder/why/inside.h"
+#include "decoder/why/trial.h"
 #include "pesa/record.h"
 
 #define LEAST 0.0005 /* share of all cycles: shorter waits are not worth a try */
-/* Least standard deviations: of the model, relative, and of what a change of time does to the rest
- * of the program (what else misses, is mispredicted, is fetched together), of all cycles. */
-#define MISFIT_LEAST 0.1
-#define REST_LEAST   0.0005
 
 const char *pesa_why_change_name(enum pesa_why_change change)
 {
@@ -150,7 +138,6 @@ static struct pesa_error *list_candidates(const struct pesa_why *why, uint32_t w
 	free(sums);
 	return NULL;
 }
-
 /* ---- Paths with a change --------------------------------------------------------------------- */
 
 /* What becomes of loads that miss in the shadow of one that is made to hit. */
@@ -159,12 +146,10 @@ enum shadow {
 	SHADOW_EXPOSED, /* they wait for another one, as long as that one did */
 };
 
-struct trial {
-	const struct pesa_why *why;
-	const struct candidate *candidate; /* NULL: no change */
+struct change {
+	struct pesa_why *why;
+	const struct candidate *candidate;
 	enum shadow shadow;
-	size_t changes;		   /* instructions that were changed */
-	struct why_cycles *cycles; /* by step of all paths */
 };
 
 /* Change an instruction of a path; returns whether it is another one now. */
@@ -173,7 +158,7 @@ static bool change(const struct candidate *candidate, uint32_t node,
 {
 	bool changed = true;
 
-	if (!candidate || candidate->node != node)
+	if (candidate->node != node)
 		return false;
 	switch (candidate->change) {
 	case PESA_WHY_HIT:
@@ -194,7 +179,7 @@ static bool change(const struct candidate *candidate, uint32_t node,
 }
 
 /* Change the loads that miss while the candidate's miss is under way. */
-static void change_shadow(const struct trial *trial, const struct compare_path *path,
+static void change_shadow(const struct change *trial, const struct compare_path *path,
 			  struct pesa_mca_instruction *instruction)
 {
 	const struct pesa_compare *compare = trial->why->compare;
@@ -219,199 +204,43 @@ static void change_shadow(const struct trial *trial, const struct compare_path *
 	}
 }
 
-static struct pesa_error *execute(const struct trial *trial, const struct compare_path *path,
-				  const struct pesa_mca_block *block)
+static size_t change_path(void *context, const struct compare_path *path,
+			  struct pesa_mca_instruction *instruction, bool *removed)
 {
-	struct why_cycles *cycles = trial->cycles + path->first;
-	struct pesa_mca_cycle_stack *stack;
-	struct pesa_mca_listener listener;
-	struct pesa_error *error = pesa_mca_cycle_stack_create(block, &stack);
+	const struct change *trial = context;
+	size_t changes = 0;
 
-	if (error)
-		return error;
-	listener = pesa_mca_cycle_stack_listener(stack);
-	error = compare_path_run(&trial->why->compare->predictor, block, &listener, 1, false);
+	(void)removed;
 	for (unsigned int i = 0; i < path->count; i++)
-		cycles[i] = (struct why_cycles){{0}};
-	for (unsigned int i = 0; i < block->count && !error; i++)
-		cycles[block->lowered[i].source] = why_read_stack(stack, i);
-	pesa_mca_cycle_stack_free(stack);
-	return error;
-}
-
-static struct pesa_error *try_path(struct trial *trial, const struct compare_path *path)
-{
-	const struct pesa_compare *compare = trial->why->compare;
-	struct pesa_mca_instruction *instruction = calloc(path->count + 1, sizeof(*instruction));
-	struct pesa_mca_block *block = NULL;
-	struct pesa_error *error;
-
-	if (!instruction)
-		return pesa_error_no_memory();
-	for (unsigned int i = 0; i < path->count; i++) {
-		instruction[i] = compare_path_instruction(&compare->predictor, path, i);
-		trial->changes +=
-			change(trial->candidate, compare->paths.step[path->first + i].node,
-			       &instruction[i]);
-	}
-	if (trial->candidate && trial->candidate->change == PESA_WHY_HIT)
+		changes += change(trial->candidate,
+				  trial->why->compare->paths.step[path->first + i].node,
+				  &instruction[i]);
+	if (changes && trial->candidate->change == PESA_WHY_HIT)
 		change_shadow(trial, path, instruction);
-	error = compare_path_bind(&compare->predictor, compare->model, instruction, path->count,
-				  &block);
-	if (!error && block->count)
-		error = execute(trial, path, block);
-	pesa_mca_block_free(block);
-	free(instruction);
-	return error;
-}
-
-static bool contains(const struct pesa_compare *compare, const struct compare_path *path,
-		     uint32_t node)
-{
-	for (unsigned int i = 0; i < path->count; i++)
-		if (compare->paths.step[path->first + i].node == node)
-			return true;
-	return false;
+	return changes;
 }
 
 /* ---- The estimate ---------------------------------------------------------------------------- */
 
-/* Predicted cycles of a node over its counted occurrences, before and after. */
-struct effect {
-	double before[WHY_STATES], after[WHY_STATES];
-};
-
-/* Measured cycles of a node by state, as struct why_cycles. */
-static void measured_cycles(const struct compare_node *node, double cycles[WHY_STATES])
-{
-	cycles[WHY_RETIRING] = node->time.retiring;
-	cycles[WHY_STALLED] = node->time.core - node->time.retiring;
-	cycles[WHY_EVENT] = node->time.event;
-	cycles[WHY_FLUSHED] = node->time.flushed;
-	cycles[WHY_DRAINED] = node->time.drained;
-}
-
-struct sums {
-	double scaled, predicted; /* the two estimates: cycles saved */
-	double gross, exposed;	  /* cycles that vanish and that appear, by the first one */
-	double variance;	  /* of sampling, cycles^2 */
-	double allowed;		  /* measured cycles without retirement of what becomes shorter */
-};
-
-static void add_node(const struct pesa_why *why, const struct compare_node *node,
-		     const struct effect *effect, struct sums *sums)
-{
-	double measured[WHY_STATES], vanished = 0, all = 0, shorter = 0;
-
-	measured_cycles(node, measured);
-	for (enum why_state state = 0; state < WHY_STATES; state++) {
-		double before = effect->before[state], after = effect->after[state];
-		double predicted = (before - after) / node->occurrences * node->executions;
-
-		all += measured[state];
-		sums->predicted += predicted;
-		if (after >= before) {
-			sums->exposed -= predicted;
-			continue;
-		}
-		vanished += measured[state] * (before - after) / before;
-		shorter += before - after;
-	}
-	if (shorter > 0)
-		sums->allowed += all - measured[WHY_RETIRING];
-	sums->gross += vanished;
-	if (all > 0 && node->measured && !pesa_profile_totals(why->profile)->exact)
-		sums->variance +=
-			node->measured->weight_squared * (vanished / all) * (vanished / all);
-}
-
-static struct pesa_estimate estimate_of(const struct pesa_why *why, const struct sums *sums)
-{
-	const struct pesa_compare_totals *totals = &why->compare->totals;
-	double deviations = pesa_estimate_deviations(why->compare->options.confidence);
-	double misfit = fmax(MISFIT_LEAST, totals->misfit_region);
-	double rest = REST_LEAST * totals->cycles;
-	double half =
-		deviations *
-		sqrt(sums->variance + rest * rest +
-		     misfit * misfit * (sums->gross * sums->gross + sums->exposed * sums->exposed));
-	double low = fmin(sums->scaled, sums->predicted) - half;
-	double high = fmax(sums->scaled, sums->predicted) + half;
-
-	return (struct pesa_estimate){
-		/* What is ideal costs nothing. */
-		.value = fmax(sums->scaled, 0),
-		.low = fmax(low, -deviations * rest),
-		.high = fmax(fmin(high, sums->allowed), fmax(sums->scaled, 0)),
-		.enough = true,
-	};
-}
-
-static void sum_effects(const struct pesa_why *why, const struct effect *effects,
-			struct pesa_why_gain *gain)
-{
-	const struct compare_code *code = &why->compare->code;
-	struct sums sums = {0};
-
-	for (uint32_t i = 0; i < code->count; i++)
-		if (code->node[i].occurrences > 0)
-			add_node(why, &code->node[i], &effects[i], &sums);
-	sums.scaled = sums.gross - sums.exposed;
-	gain->exposed = sums.exposed;
-	gain->saved = estimate_of(why, &sums);
-}
-
-/* Execute what a candidate changes, and sum up by node. */
-static struct pesa_error *estimate(struct trial *trial, const struct why_cycles *before,
-				   struct effect *effects, struct pesa_why_gain *gain)
-{
-	const struct pesa_compare *compare = trial->why->compare;
-	const struct compare_paths *paths = &compare->paths;
-	struct pesa_error *error = NULL;
-
-	trial->changes = 0;
-	for (uint32_t i = 0; i < compare->code.count; i++)
-		effects[i] = (struct effect){0};
-	for (size_t i = 0; i < paths->count && !error; i++) {
-		const struct compare_path *path = &paths->path[i];
-		bool changed = contains(compare, path, trial->candidate->node);
-
-		if (changed)
-			error = try_path(trial, path);
-		for (size_t at = path->first + path->warm; at < path->first + path->count; at++) {
-			struct effect *effect = &effects[paths->step[at].node];
-			const struct why_cycles *now = changed ? &trial->cycles[at] : &before[at];
-
-			for (enum why_state state = 0; state < WHY_STATES; state++) {
-				effect->before[state] += path->weight * before[at].in[state];
-				effect->after[state] += path->weight * now->in[state];
-			}
-		}
-	}
-	if (!error)
-		sum_effects(trial->why, effects, gain);
-	return error;
-}
-
 /* Estimate a candidate, in both ways where there are two. */
-static struct pesa_error *estimate_both(struct trial *trial, const struct why_cycles *before,
-					struct effect *effects, struct pesa_why_gain *gain)
+static struct pesa_error *estimate(struct change *trial, struct pesa_why_gain *gain, bool *tried)
 {
-	struct pesa_error *error = estimate(trial, before, effects, gain);
-	struct pesa_why_gain other = *gain;
+	struct why_saved saved, other;
+	struct pesa_error *error = why_trial(trial->why, change_path, trial, false, &saved);
 
-	if (error || trial->candidate->change != PESA_WHY_HIT)
-		return error;
-	trial->shadow = SHADOW_EXPOSED;
-	error = estimate(trial, before, effects, &other);
-	trial->shadow = SHADOW_HITS;
-	if (error)
-		return error;
-	gain->exposed = (gain->exposed + other.exposed) / 2;
-	gain->saved.value = (gain->saved.value + other.saved.value) / 2;
-	gain->saved.low = fmin(gain->saved.low, other.saved.low);
-	gain->saved.high = fmax(gain->saved.high, other.saved.high);
-	return NULL;
+	if (!error && trial->candidate->change == PESA_WHY_HIT) {
+		trial->shadow = SHADOW_EXPOSED;
+		error = why_trial(trial->why, change_path, trial, false, &other);
+		trial->shadow = SHADOW_HITS;
+		saved.exposed = (saved.exposed + other.exposed) / 2;
+		saved.saved.value = (saved.saved.value + other.saved.value) / 2;
+		saved.saved.low = fmin(saved.saved.low, other.saved.low);
+		saved.saved.high = fmax(saved.saved.high, other.saved.high);
+	}
+	gain->saved = saved.saved;
+	gain->exposed = saved.exposed;
+	*tried = saved.changes;
+	return error;
 }
 
 static int larger_first(const void *left, const void *right)
@@ -426,21 +255,13 @@ static int larger_first(const void *left, const void *right)
 static struct pesa_error *estimate_all(struct pesa_why *why, const struct candidate *candidates,
 				       unsigned int count)
 {
-	const struct compare_paths *paths = &why->compare->paths;
-	struct why_cycles *before = calloc(paths->steps + 1, sizeof(*before));
-	struct why_cycles *after = calloc(paths->steps + 1, sizeof(*after));
-	struct effect *effects = calloc(why->compare->code.count + 1, sizeof(*effects));
-	struct trial trial = {.why = why, .cycles = before};
+	struct change trial = {.why = why};
 	struct pesa_error *error = NULL;
 
-	if (!before || !after || !effects)
-		error = pesa_error_no_memory();
-	for (size_t i = 0; i < paths->count && !error; i++)
-		error = try_path(&trial, &paths->path[i]);
-	trial.cycles = after;
 	for (unsigned int i = 0; i < count && !error; i++) {
 		const struct compare_node *node = &why->compare->code.node[candidates[i].node];
-		struct pesa_why_gain *gain = &why->gain[why->gains++];
+		struct pesa_why_gain *gain = &why->gain[why->gains];
+		bool tried;
 
 		*gain = (struct pesa_why_gain){
 			.change = candidates[i].change,
@@ -448,14 +269,10 @@ static struct pesa_error *estimate_all(struct pesa_why *why, const struct candid
 			.waits = candidates[i].waits,
 		};
 		trial.candidate = &candidates[i];
-		error = estimate_both(&trial, before, effects, gain);
+		error = estimate(&trial, gain, &tried);
 		/* What happens on no path, because it is rare, cannot be estimated. */
-		if (!trial.changes)
-			why->gains--;
+		why->gains += tried;
 	}
-	free(before);
-	free(after);
-	free(effects);
 	return error;
 }
 

@@ -5,13 +5,16 @@
  * 	timeline.c   one path on the model: what held each instruction back
  * 	producers.c  stalls of all paths, divided among producers and roots
  * 	measured.c   what the profile itself tells: stalls on misses, shares of misses
- * 	gains.c      the paths once more with a change: what would be won
+ * 	trial.c      the paths once more with a change, and what that saves
+ * 	gains.c      which changes are tried: what would be won
+ * 	edits.c      which changes of the code are tried
  * 	why.c        runs these steps; the waits of the profile
  */
 #ifndef DECODER_WHY_INSIDE_H
 #define DECODER_WHY_INSIDE_H
 
 #include "decoder/compare/inside.h"
+#include "decoder/why/measured.h"
 #include "decoder/why/timeline.h"
 #include "pesa/why.h"
 
@@ -45,16 +48,8 @@ struct pesa_why {
 	uint32_t *by_node; /* index in `wait` + 1; 0: none */
 	struct pesa_why_gain *gain;
 	unsigned int gains;
+	struct why_trials *trials; /* trial.h; NULL: none was made yet */
 };
-
-/* Stalled cycles of an instruction, on misses of data and otherwise. */
-struct why_stalls {
-	double missed, other;
-};
-/* `misses`: CAUSE bits. */
-struct why_stalls why_measured_stalls(uint16_t misses, const struct pesa_instruction *measured);
-/* The CAUSE bits of misses of data that the core tracks. */
-uint16_t why_data_misses(const struct pesa_capabilities *capabilities);
 
 /* Execute all paths and divide their stalls: why->parts. */
 struct pesa_error *why_find_producers(struct pesa_why *why);

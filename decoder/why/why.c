@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "decoder/why/inside.h"
+#include "decoder/why/trial.h"
 
 #define CAUSES_MAX 8 /* of a wait; smaller ones are added to the largest of their kind */
 
@@ -261,6 +261,7 @@ void pesa_why_free(struct pesa_why *why)
 	free(why->causes);
 	free(why->by_node);
 	free(why->gain);
+	why_trials_free(why->trials);
 	free(why);
 }
 

@@ -151,6 +151,33 @@ unsigned int pesa_why_gain_count(const struct pesa_why *why);
  * @one_thread @object_owns */
 const struct pesa_why_gain *pesa_why_gain(const struct pesa_why *why, unsigned int index);
 
+/* ---- What other code would win -------------------------------------------------------------- */
+
+/** What a compiler would have done otherwise with an instruction. */
+enum pesa_why_edit {
+	PESA_WHY_REMOVED,   /**< it is not there */
+	PESA_WHY_NOT_TAKEN, /**< the branch falls through to where it went, and is taken where it fell
+			       through */
+	PESA_WHY_KEPT,	    /**< a store to the stack: the value stays in a register */
+	PESA_WHY_REUSED,    /**< a load of it: the value is in that register */
+};
+
+/** An instruction that would be another one. */
+struct pesa_why_edited {
+	struct pesa_compare_place place; /**< where it is */
+	enum pesa_why_edit edit;	 /**< what becomes of it */
+	/** PESA_WHY_REMOVED: of so many executions one remains; 0: none.  PESA_WHY_KEPT, _REUSED: number
+	 * of the register, the same one for the stores and loads of a value. */
+	unsigned int number;
+};
+
+/** Estimate what such changes, made together, would save.  Without `enough`: the model has none of these
+ * instructions on its paths.
+ * @one_thread @nothing_owned */
+struct pesa_error *pesa_why_estimate_edits(struct pesa_why *why,
+					   const struct pesa_why_edited *edited, size_t count,
+					   struct pesa_estimate *saved);
+
 PESA_DECLARATIONS_END
 
 #endif
