@@ -8,6 +8,7 @@
 
 /* One line for each, sorted as `pesa --help` shows them. */
 #define PESA_COMMANDS                                                                            \
+	COMMAND(advise, "say what a compiler could do otherwise, with the cycles at stake")      \
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks")  \
 	COMMAND(archive,                                                                         \
 		"pack a recording with the binaries that it needs, to decode it elsewhere")      \

@@ -46,6 +46,7 @@ int main(void)
 ANSWERS = {
     "Where does the time go?": r"retiring.*\n[\s\S]*.*program +(search|memcmp)",
     "Why is that slow": r"^Why .*\n[\s\S]*^Try ",
+    "What should I tell the compiler?": r"remark: .* (would save about|may save at most) [\d.]+% of all cycles .*\n[\s\S]*^    try: ",
     "What does this load wait for?": r" l[bwd]u? .*\n +↳ waits [\d.]+ cycles: ",
     "Which branches are mispredicted?": r"(?i)bad speculation[\s\S]*.* b\w+ ",
     "Who calls memcmp most?": r"Callers of memcmp\n.*\n.*memcmp +called\n +100\.00% .*search +called",
