@@ -341,10 +341,19 @@ static const char *const common[] = {
 	"getsid",
 };
 
-/* libbpf creates maps of file contents in memory first. */
-static const char *const collector_only[] = {"perf_event_open", "bpf", "memfd_create", "ioctl"};
-/* Also for terminals and sockets; event ioctls need an event's descriptor. */
-static const char *const worker_only[] = {"ioctl"};
+/*
+ * libbpf creates maps of file contents in memory first.  The last three are not the collector's: a
+ * worker has the filters of both, and the one that answers requests executes pesa.  A program that is
+ * executed has no capabilities, as none is ambient.
+ */
+static const char *const collector_only[] = {"perf_event_open", "bpf",	  "memfd_create", "ioctl",
+					     "execve",		"setsid", "rmdir"};
+/*
+ * First those of all workers.  ioctl: also for terminals and sockets; event ioctls need an event's
+ * descriptor.  The others are for pesa, which makes pages and inherits the filter.
+ */
+static const char *const worker_only[] = {"ioctl", "execve", "setsid", "rmdir"};
+#define WORKER_ONLY_ALL 1
 
 static struct pesa_error *allow(scmp_filter_ctx filter, const char *name)
 {
@@ -399,7 +408,7 @@ struct pesa_error *pesad_privileges_filter(void)
 	return install(collector_only, COUNT(collector_only));
 }
 
-struct pesa_error *pesad_privileges_worker(uint64_t memory)
+struct pesa_error *pesad_privileges_worker(uint64_t memory, bool runs_pesa)
 {
 	const struct rlimit no_core = {0};
 	struct pesa_error *error;
@@ -413,5 +422,7 @@ struct pesa_error *pesad_privileges_worker(uint64_t memory)
 	if (!HAS_SHADOW && setrlimit(RLIMIT_AS, &(struct rlimit){memory, memory}))
 		return pesa_error_system(errno, "cannot limit memory to %llu bytes",
 					 (unsigned long long)memory);
-	return prctl(PR_GET_SECCOMP) < 0 ? NULL : install(worker_only, COUNT(worker_only));
+	if (prctl(PR_GET_SECCOMP) < 0)
+		return NULL;
+	return install(worker_only, runs_pesa ? COUNT(worker_only) : WORKER_ONLY_ALL);
 }

@@ -31,7 +31,10 @@ struct pesa_error *pesad_privileges_keep(const struct pesad_config *config, stru
  * filters.
  */
 struct pesa_error *pesad_privileges_filter(void);
-/* In a worker: drop all capabilities, install the workers' filter, limit the memory (in bytes). */
-struct pesa_error *pesad_privileges_worker(uint64_t memory);
+/*
+ * In a worker: drop all capabilities, install the workers' filter, limit the memory (in bytes).
+ * `runs_pesa`: it may execute programs.
+ */
+struct pesa_error *pesad_privileges_worker(uint64_t memory, bool runs_pesa);
 
 #endif

@@ -117,7 +117,7 @@ static void be_worker(struct pesad_workers *workers, unsigned int kind, int chan
 		dup2(channel, CHANNEL);
 	close_range(CHANNEL + 1, ~0u, 0);
 	pesad_watch_own(workers->metrics, kind);
-	error = pesad_privileges_worker(memory);
+	error = pesad_privileges_worker(memory, kind == PESAD_WORKER_HTTP);
 	if (!error)
 		error = kinds[kind].run(&context);
 	if (error)

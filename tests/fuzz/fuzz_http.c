@@ -37,6 +37,18 @@ static char *part(const uint8_t **data, size_t *size)
 	return text;
 }
 
+/* A text that becomes part of a command. */
+static void check_text(const char *text, size_t size)
+{
+	size_t length = strnlen(text, size);
+
+	if (length == size)
+		abort();
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			abort();
+}
+
 static void check(const struct pesad_request *request, const struct pesad_access *access,
 		  const struct pesad_judgement *judgement)
 {
@@ -46,6 +58,11 @@ static void check(const struct pesad_request *request, const struct pesad_access
 			abort();
 		return;
 	}
+	check_text(judgement->range.since, sizeof(judgement->range.since));
+	check_text(judgement->range.until, sizeof(judgement->range.until));
+	check_text(judgement->range.unit, sizeof(judgement->range.unit));
+	check_text(judgement->range.cgroup, sizeof(judgement->range.cgroup));
+	check_text(judgement->range.host, sizeof(judgement->range.host));
 	if (judgement->resource == PESAD_RESOURCE_NONE || judgement->seconds < 1 ||
 	    judgement->seconds > SECONDS || judgement->after > UINT32_MAX)
 		abort();
@@ -76,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct pesad_access access = {.seconds_most = SECONDS};
 	struct pesad_judgement judgement;
 	struct pesad_request request;
-	char *parts[6];
+	char *parts[11];
 	uint8_t how, who;
 
 	if (size < 2)
@@ -102,6 +119,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.forwarded = pesad_header_of_proxy(parts[2]) || how & 64,
 		.seconds = how & 128 ? NULL : parts[4],
 		.after = how & 128 ? NULL : parts[5],
+		.since = who & 32 ? NULL : parts[6],
+		.until = who & 32 ? NULL : parts[7],
+		.unit = who & 64 ? NULL : parts[8],
+		.cgroup = who & 64 ? NULL : parts[9],
+		.host_name = who & 128 ? NULL : parts[10],
 	};
 	pesad_request_judge(&request, &access, &judgement);
 	check(&request, &access, &judgement);

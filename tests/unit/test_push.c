@@ -87,6 +87,42 @@ static unsigned int status_of(struct pesad_access access, const char *authorizat
 	return judgement.status;
 }
 
+static unsigned int status_of_page(const char *since, const char *unit, const char *cgroup,
+				   struct pesad_judgement *judgement)
+{
+	const struct pesad_access reader = {
+		.reach = PESAD_REACH_SOCKET, .reads_store = true, .seconds_most = 300};
+	const struct pesad_request request = {
+		.method = "GET", .path = "/page", .since = since, .unit = unit, .cgroup = cgroup};
+
+	pesad_request_judge(&request, &reader, judgement);
+	return judgement->status;
+}
+
+static void the_range_of_a_page_is_bounded_text(void **state)
+{
+	struct pesad_judgement judgement;
+	char longest[PESAD_PATH_MAX + 1];
+
+	(void)state;
+	memset(longest, 'c', PESAD_PATH_MAX);
+	longest[PESAD_PATH_MAX] = '\0';
+	assert_int_equal(status_of_page(NULL, NULL, NULL, &judgement), 200);
+	assert_int_equal(judgement.resource, PESAD_RESOURCE_PAGE);
+	assert_string_equal(judgement.range.since, "");
+	assert_int_equal(status_of_page("-10min", "ssh", "/a b", &judgement), 200);
+	assert_string_equal(judgement.range.since, "-10min");
+	assert_string_equal(judgement.range.unit, "ssh");
+	assert_string_equal(judgement.range.cgroup, "/a b");
+	assert_int_equal(status_of_page("", NULL, NULL, &judgement), 400);
+	assert_int_equal(status_of_page(NULL, "a\nb", NULL, &judgement), 400);
+	assert_int_equal(status_of_page(NULL, "a\177", NULL, &judgement), 400);
+	assert_int_equal(status_of_page(NULL, NULL, longest, &judgement), 400);
+	longest[PESAD_PATH_MAX - 1] = '\0';
+	assert_int_equal(status_of_page(NULL, NULL, longest, &judgement), 200);
+	assert_string_equal(judgement.range.cgroup, longest);
+}
+
 static void who_may_ask(void **state)
 {
 	const enum pesad_reach network = PESAD_REACH_NETWORK, loopback = PESAD_REACH_LOOPBACK;
@@ -268,6 +304,7 @@ int main(void)
 		cmocka_unit_test(what_the_server_asks_for_is_waited_for_within_reason),
 		cmocka_unit_test(secrets_are_equal_as_texts_are),
 		cmocka_unit_test(who_may_ask),
+		cmocka_unit_test(the_range_of_a_page_is_bounded_text),
 		cmocka_unit_test(only_an_interval_that_was_given_back_is_taken_again),
 		cmocka_unit_test(an_interval_is_settled_when_its_profile_is_in_the_spool),
 	};

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "decoder/base/wall_time.h"
 #include "decoder/export/data.h"
 
 #define SLICES_DEFAULT	    20
@@ -79,7 +80,7 @@ static int64_t parse_time(const char *argument, const char *option, struct argp_
 	int64_t time;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!store_time_parse(argument, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &time))
+	if (!wall_time_read(argument, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &time))
 		profile_bad_value(state, option, argument,
 				  "a date, a time of day, both, or a time before now such as -2h");
 	return time;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "decoder/base/wall_time.h"
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 #include "tools/ui/safe_output.h"
@@ -18,7 +18,6 @@
 
 #define PATTERN	      "pesa-*.data"
 #define NS_PER_SECOND INT64_C(1000000000)
-#define NS_PER_MS     INT64_C(1000000)
 
 struct interval {
 	char *path;
@@ -37,25 +36,12 @@ static void free_intervals(struct intervals *intervals)
 	free(intervals->interval);
 }
 
-/* When an interval began, from its name, "pesa-20261121T194313.250Z.data"; false: another name. */
-static bool begin_of(const char *name, int64_t *begin)
-{
-	struct tm utc = {0};
-	unsigned int ms;
-	const char *rest = strptime(name, "pesa-%Y%m%dT%H%M%S", &utc);
-
-	if (!rest || sscanf(rest, ".%3u", &ms) != 1)
-		return false;
-	return !__builtin_mul_overflow((int64_t)timegm(&utc), NS_PER_SECOND, begin) &&
-	       !__builtin_add_overflow(*begin, (int64_t)(ms * NS_PER_MS), begin);
-}
-
 static struct pesa_error *add_interval(struct intervals *intervals, const char *path,
 				       const char *name, const struct stat *status)
 {
 	struct interval interval = {0};
 
-	if (!begin_of(name, &interval.begin))
+	if (!wall_time_of_interval(name, &interval.begin))
 		return NULL;
 	interval.end = (int64_t)status->st_mtim.tv_sec * NS_PER_SECOND + status->st_mtim.tv_nsec;
 	if (intervals->count == intervals->room) {

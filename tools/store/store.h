@@ -22,13 +22,6 @@ struct store_wanted {
 	const char *host;     /* as recorded; NULL: all */
 };
 
-/*
- * Read a point in time: "2026-11-21 19:43", with seconds, or the date or the time of day alone, in
- * local time or, with a Z at its end, in UTC; or a time before `now`, "-90s", "-10min", "-2h", "-1d".
- * false: it is none.
- */
-bool store_time_parse(const char *text, int64_t now, int64_t *time);
-
 /* Whether a path is a directory with intervals. */
 bool store_is_store(const char *path);
 

@@ -112,6 +112,7 @@ struct pesad_config {
 				        * kallsyms */
 		uint64_t connections;	 /* at once */
 		uint64_t profile_most;	 /* ns, longest profile that can be requested */
+		uint64_t page_most;	 /* ns, what making a page may take */
 		uint64_t memory;	 /* memory limit of the worker in bytes */
 	} http;
 };

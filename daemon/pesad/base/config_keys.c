@@ -77,6 +77,7 @@ const struct pesad_key pesad_keys[] = {
 	{"http", "kernel-addresses", BOOL(http.kernel_addresses, "no")},
 	{"http", "connections", PESAD_NUMBER, MEMBER(http.connections), "128", 1, 65536, NULL},
 	{"http", "profile-most", PESAD_TIME, MEMBER(http.profile_most), "5m", SECOND, DAY, NULL},
+	{"http", "page-most", PESAD_TIME, MEMBER(http.page_most), "1m", SECOND, DAY, NULL},
 	{"http", "memory", PESAD_SIZE, MEMBER(http.memory), "1G", 16 * MIB, INT64_MAX, NULL},
 };
 

@@ -134,6 +134,7 @@ static const struct resource {
 	{"/debug/pprof/", PESAD_RESOURCE_PPROF_INDEX, false},
 	{"/debug/pprof/profile", PESAD_RESOURCE_PROFILE, true},
 	{"/debug/pesa/interval", PESAD_RESOURCE_INTERVAL, true},
+	{"/page", PESAD_RESOURCE_PAGE, true},
 };
 
 /* A decimal number from `least` to `most`; NULL gives `otherwise`. */
@@ -154,6 +155,43 @@ static bool take_number(const char *text, uint64_t least, uint64_t most, uint64_
 	}
 	*value = sum;
 	return sum >= least && sum <= most;
+}
+
+/* A text without control characters; NULL gives "". */
+static bool take_text(const char *text, char *value, size_t size)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	*value = '\0';
+	if (!text)
+		return true;
+	if (!length || length >= size)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	memcpy(value, text, length + 1);
+	return true;
+}
+
+static bool take_range(const struct pesad_request *request, struct pesad_range *range)
+{
+	const struct {
+		const char *text;
+		char *value;
+		size_t size;
+	} arguments[] = {
+		{request->since, range->since, sizeof(range->since)},
+		{request->until, range->until, sizeof(range->until)},
+		{request->unit, range->unit, sizeof(range->unit)},
+		{request->cgroup, range->cgroup, sizeof(range->cgroup)},
+		{request->host_name, range->host, sizeof(range->host)},
+	};
+
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++)
+		if (!take_text(arguments[i].text, arguments[i].value, arguments[i].size))
+			return false;
+	return true;
 }
 
 void pesad_request_judge(const struct pesad_request *request, const struct pesad_access *access,
@@ -180,6 +218,11 @@ void pesad_request_judge(const struct pesad_request *request, const struct pesad
 		       "seconds: a whole number from 1 to http.profile-most of the configuration\n");
 	} else if (!take_number(request->after, 0, UINT32_MAX, 0, &judgement->after)) {
 		refuse(judgement, 400, "after: the serial number of an interval\n");
+	} else if (resource->resource == PESAD_RESOURCE_PAGE &&
+		   !take_range(request, &judgement->range)) {
+		refuse(judgement, 400,
+		       "since, until, unit, cgroup, host: texts that are neither empty nor long, "
+		       "without control characters\n");
 	} else {
 		judgement->resource = resource->resource;
 	}

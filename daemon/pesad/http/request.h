@@ -36,6 +36,7 @@ enum pesad_resource {
 	PESAD_RESOURCE_METRICS,
 	PESAD_RESOURCE_PROFILE,	 /* pprof of the next `seconds` */
 	PESAD_RESOURCE_INTERVAL, /* perf.data of an interval that has ended */
+	PESAD_RESOURCE_PAGE,	 /* page of a range of the store */
 };
 
 /* As received; NULL: absent. */
@@ -44,6 +45,17 @@ struct pesad_request {
 	const char *host, *authorization;
 	bool forwarded;		     /* has a header that only a proxy adds */
 	const char *seconds, *after; /* arguments of the query */
+	const char *since, *until, *unit, *cgroup, *host_name; /* likewise, of a page */
+};
+
+#define PESAD_TIME_MAX 40   /* bytes of a time, the last one 0 */
+#define PESAD_NAME_MAX 256  /* of the name of a unit or host */
+#define PESAD_PATH_MAX 1024 /* of a control group */
+
+/* What a page is to show, as `pesa report` takes it; "": not given. */
+struct pesad_range {
+	char since[PESAD_TIME_MAX], until[PESAD_TIME_MAX];
+	char unit[PESAD_NAME_MAX], host[PESAD_NAME_MAX], cgroup[PESAD_PATH_MAX];
 };
 
 struct pesad_access {
@@ -59,9 +71,10 @@ struct pesad_access {
 struct pesad_judgement {
 	unsigned int status; /* of HTTP; 200: answer with `resource` */
 	enum pesad_resource resource;
-	uint64_t seconds; /* length of a profile; maximum time to wait for an interval */
-	uint64_t after;	  /* serial number of the previous interval; 0: none */
-	const char *text; /* message for another status */
+	uint64_t seconds;	  /* length of a profile; maximum time to wait for an interval */
+	uint64_t after;		  /* serial number of the previous interval; 0: none */
+	struct pesad_range range; /* of a page */
+	const char *text;	  /* message for another status */
 };
 
 #define PESAD_PROFILE_SECONDS 30u /* default length of a profile, as in Go */

@@ -15,6 +15,8 @@ static const char index_page[] =
 	"next N seconds, for pprof</li>\n"
 	"<li><a href=\"/metrics\">/metrics</a>: samples, losses and cost, for Prometheus</li>\n"
 	"<li><a href=\"/healthz\">/healthz</a>: whether it runs</li>\n"
+	"<li><a href=\"/page?since=-10min\">/page?since=TIME&amp;until=TIME&amp;unit=NAME</a>: what "
+	"ran then</li>\n"
 	"<li>/debug/pesa/interval?after=SERIAL&amp;seconds=N: perf.data of the next interval, for pesa top</li>\n"
 	"</ul></body></html>\n";
 static const char pprof_page[] =
@@ -24,13 +26,22 @@ static const char pprof_page[] =
 	"processes</li>\n"
 	"</ul></body></html>\n";
 
+static const char html[] = "text/html; charset=utf-8";
+
+/* What a page may do: nothing that needs the network.  Those of pesa report have styles and scripts in
+ * themselves, and narrow this down further. */
+#define NOTHING "default-src 'none'; frame-ancestors 'none'"
+#define OWN_SCRIPT \
+	NOTHING "; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned int status,
-				     const char *type, struct MHD_Response *response)
+				     const char *type, const char *policy,
+				     struct MHD_Response *response)
 {
-	static const char *const headers[][2] = {
+	const char *const headers[][2] = {
 		{MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
 		{"X-Content-Type-Options", "nosniff"},
-		{"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
+		{"Content-Security-Policy", policy},
 	};
 	enum MHD_Result result;
 
@@ -56,7 +67,7 @@ static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned int
 				 const char *type, const char *text)
 {
 	return send_response(
-		connection, status, type,
+		connection, status, type, NOTHING,
 		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
 }
 
@@ -68,12 +79,12 @@ enum MHD_Result pesad_send_plain(struct MHD_Connection *connection, unsigned int
 
 enum MHD_Result pesad_send_index(struct MHD_Connection *connection)
 {
-	return send_text(connection, MHD_HTTP_OK, "text/html; charset=utf-8", index_page);
+	return send_text(connection, MHD_HTTP_OK, html, index_page);
 }
 
 enum MHD_Result pesad_send_pprof_index(struct MHD_Connection *connection)
 {
-	return send_text(connection, MHD_HTTP_OK, "text/html; charset=utf-8", pprof_page);
+	return send_text(connection, MHD_HTTP_OK, html, pprof_page);
 }
 
 enum MHD_Result pesad_send_metrics(struct MHD_Connection *connection, struct pesad_metrics *metrics)
@@ -92,6 +103,7 @@ enum MHD_Result pesad_send_metrics(struct MHD_Connection *connection, struct pes
 		return MHD_NO;
 	}
 	return send_response(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+			     NOTHING,
 			     MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
 }
 
@@ -112,8 +124,9 @@ static void describe_interval(struct MHD_Response *response, const struct pesad_
 }
 
 enum MHD_Result pesad_send_answer(struct MHD_Connection *connection, struct pesad_answer *answer,
-				  bool interval)
+				  enum pesad_resource resource)
 {
+	const char *type = resource == PESAD_RESOURCE_PAGE ? html : "application/octet-stream";
 	struct MHD_Response *response;
 
 	if (answer->file >= 0)
@@ -126,10 +139,11 @@ enum MHD_Result pesad_send_answer(struct MHD_Connection *connection, struct pesa
 	/* The response owns them now. */
 	answer->file = -1;
 	answer->data = NULL;
-	if (interval)
+	if (resource == PESAD_RESOURCE_INTERVAL)
 		describe_interval(response, &answer->interval);
-	else
+	else if (resource == PESAD_RESOURCE_PROFILE)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION,
 					"attachment; filename=\"profile.pb.gz\"");
-	return send_response(connection, answer->status, "application/octet-stream", response);
+	return send_response(connection, answer->status, type,
+			     resource == PESAD_RESOURCE_PAGE ? OWN_SCRIPT : NOTHING, response);
 }

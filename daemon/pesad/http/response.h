@@ -9,10 +9,10 @@
 #define DAEMON_PESAD_HTTP_RESPONSE_H
 
 #include <microhttpd.h>
-#include <stdbool.h>
 
 #include "daemon/pesad/base/metrics.h"
 #include "daemon/pesad/http/answer.h"
+#include "daemon/pesad/http/request.h"
 
 /* A text, which is copied. */
 enum MHD_Result pesad_send_plain(struct MHD_Connection *connection, unsigned int status,
@@ -25,6 +25,6 @@ enum MHD_Result pesad_send_metrics(struct MHD_Connection *connection,
 /* An answer without an error: the file or the data of it belong to the response then.  Of an interval,
  * headers tell which it is. */
 enum MHD_Result pesad_send_answer(struct MHD_Connection *connection, struct pesad_answer *answer,
-				  bool interval);
+				  enum pesad_resource resource);
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "decoder/base/clock.h"
 #include "daemon/pesad/http/answer.h"
+#include "daemon/pesad/http/page.h"
 #include "daemon/pesad/http/clients.h"
 #include "daemon/pesad/http/request.h"
 #include "daemon/pesad/http/listen.h"
@@ -44,6 +45,7 @@ struct server {
 	const struct pesad_worker_context *context;
 	struct pesad_intervals *intervals;
 	struct pesad_answerer answerer;
+	struct pesad_pager pager;
 	struct pesa_secret token;
 	bool has_token;
 	char *certificate, *key, *authority; /* PEM; NULL: no TLS, no certificates of clients */
@@ -90,8 +92,7 @@ static enum MHD_Result send_answer(struct exchange *exchange)
 		say(exchange->server, "%.*s", (int)strcspn(answer->text, "\n"), answer->text);
 		return pesad_send_plain(exchange->connection, answer->status, answer->text);
 	}
-	return pesad_send_answer(exchange->connection, answer,
-				 exchange->judgement.resource == PESAD_RESOURCE_INTERVAL);
+	return pesad_send_answer(exchange->connection, answer, exchange->judgement.resource);
 }
 
 static void *make_answer(void *context)
@@ -102,6 +103,9 @@ static void *make_answer(void *context)
 	if (exchange->judgement.resource == PESAD_RESOURCE_PROFILE)
 		pesad_answer_profile(&server->answerer, exchange->hide_kernel,
 				     exchange->judgement.seconds, &exchange->answer);
+	else if (exchange->judgement.resource == PESAD_RESOURCE_PAGE)
+		pesad_answer_page(&server->pager, exchange->hide_kernel, &exchange->judgement.range,
+				  &exchange->answer);
 	else
 		pesad_answer_interval(&server->answerer, exchange->hide_kernel,
 				      (uint32_t)exchange->judgement.after,
@@ -244,6 +248,11 @@ static void judge(struct exchange *exchange, const char *method, const char *pat
 		.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
 		.seconds = argument(connection, "seconds"),
 		.after = argument(connection, "after"),
+		.since = argument(connection, "since"),
+		.until = argument(connection, "until"),
+		.unit = argument(connection, "unit"),
+		.cgroup = argument(connection, "cgroup"),
+		.host_name = argument(connection, "host"),
 	};
 	struct pesad_access access = {
 		.reach = listener->reach,
@@ -288,6 +297,7 @@ static enum MHD_Result answer_at_once(struct exchange *exchange)
 		return pesad_send_metrics(connection, exchange->server->context->metrics);
 	case PESAD_RESOURCE_PROFILE:
 	case PESAD_RESOURCE_INTERVAL:
+	case PESAD_RESOURCE_PAGE:
 		return begin_answer(exchange);
 	case PESAD_RESOURCE_NONE:
 		break;
@@ -597,6 +607,7 @@ static void destroy(struct server *server)
 	pesad_clients_free(server->socket.clients);
 	pesad_intervals_free(server->intervals);
 	pesa_secret_close(&server->token);
+	pesad_pager_end(&server->pager);
 	pthread_mutex_destroy(&server->answerer.exporting);
 	pthread_mutex_destroy(&server->lock);
 	pthread_cond_destroy(&server->done);
@@ -629,6 +640,11 @@ static struct pesa_error *create(const struct pesad_worker_context *context, str
 	server->answerer.intervals = server->intervals;
 	server->answerer.directory = directory ? directory : "/tmp";
 	server->answerer.metrics = context->metrics;
+	server->pager.answerer = &server->answerer;
+	server->pager.store = context->config->store.directory;
+	server->pager.time = context->config->http.page_most;
+	server->pager.size = context->config->http.memory;
+	pesad_pager_begin(&server->pager);
 	server->answerer.compression = (int)context->config->store.compression;
 	if (!server->intervals)
 		error = pesa_error_no_memory();

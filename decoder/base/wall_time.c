@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "tools/store/store.h"
+#include "decoder/base/wall_time.h"
 
 #define NS_PER_SECOND INT64_C(1000000000)
+#define NS_PER_MS     INT64_C(1000000)
 #define YEARS_MOST    290 /* before now; more would not fit */
 
 /* "-10min": so much before now. */
@@ -32,7 +34,7 @@ static bool parse_before(const char *text, int64_t now, int64_t *time)
 	return false;
 }
 
-bool store_time_parse(const char *text, int64_t now, int64_t *time)
+bool wall_time_read(const char *text, int64_t now, int64_t *time)
 {
 	static const char *const formats[] = {
 		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
@@ -58,4 +60,16 @@ bool store_time_parse(const char *text, int64_t now, int64_t *time)
 		return !__builtin_mul_overflow((int64_t)seconds, NS_PER_SECOND, time);
 	}
 	return false;
+}
+
+bool wall_time_of_interval(const char *name, int64_t *begin)
+{
+	struct tm utc = {0};
+	unsigned int ms;
+	const char *rest = strptime(name, "pesa-%Y%m%dT%H%M%S", &utc);
+
+	if (!rest || sscanf(rest, ".%3u", &ms) != 1)
+		return false;
+	return !__builtin_mul_overflow((int64_t)timegm(&utc), NS_PER_SECOND, begin) &&
+	       !__builtin_add_overflow(*begin, (int64_t)(ms * NS_PER_MS), begin);
 }
