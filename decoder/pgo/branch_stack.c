@@ -10,7 +10,7 @@
  * estimated, scaled; a walk takes of each, and goes where the largest share is left.  So all stacks
  * together have each branch, and each range between two, in proportion to its executions.
  *
- * Addresses are those of the ELF file, as if it were loaded there.
+ * Addresses are those of the ELF file, as if it were loaded there; 0 is outside of it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,6 +27,9 @@
 
 struct walking {
 	const struct pgo_branches *branches;
+	/* Those of the binary, and where control leaves it: `to` is 0.  By `from`. */
+	struct pgo_branch *branch;
+	size_t count;
 	double scale;	/* executions in the stacks, of one in the profile */
 	double *left;	/* by branch: executions that are to be written, scaled */
 	double *missed; /* by branch: mispredictions that are due */
@@ -35,7 +38,7 @@ struct walking {
 	uint64_t records;
 };
 
-/* A branch as it is written; `from` 0: from outside. */
+/* A branch as it is written. */
 struct record {
 	uint64_t from, to;
 	bool mispredicted;
@@ -48,14 +51,14 @@ static const struct pesa_control_flow_block *block_at(const struct walking *walk
 }
 
 /* The first branch at an address or behind it. */
-static size_t first_from(const struct pgo_branches *branches, uint64_t address)
+static size_t first_from(const struct walking *walking, uint64_t address)
 {
-	size_t low = 0, high = branches->count;
+	size_t low = 0, high = walking->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (branches->branch[middle].from < address)
+		if (walking->branch[middle].from < address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -93,7 +96,7 @@ static double share(double left, double wanted)
 /* Take a branch: its record. */
 static struct record take(struct walking *walking, size_t number)
 {
-	const struct pgo_branch *branch = &walking->branches->branch[number];
+	const struct pgo_branch *branch = &walking->branch[number];
 	struct record record = {.from = branch->from, .to = branch->to};
 
 	walking->left[number] -= 1;
@@ -116,11 +119,11 @@ static size_t follow(struct walking *walking, uint32_t block)
 		double most = share(walking->fell[here], through);
 		size_t best = NONE;
 
-		for (size_t i = first_from(branches, block_at(walking, block)->last);
-		     i < branches->count &&
-		     branches->branch[i].from == block_at(walking, block)->last;
+		for (size_t i = first_from(walking, block_at(walking, block)->last);
+		     i < walking->count &&
+		     walking->branch[i].from == block_at(walking, block)->last;
 		     i++) {
-			double wanted = branches->branch[i].count * walking->scale;
+			double wanted = walking->branch[i].count * walking->scale;
 
 			if (share(walking->left[i], wanted) <= most)
 				continue;
@@ -139,8 +142,8 @@ static size_t follow(struct walking *walking, uint32_t block)
 static struct record enter(struct walking *walking, size_t branch)
 {
 	const struct pgo_branches *branches = walking->branches;
-	uint32_t block = pesa_control_flow_find(branches->flow, branches->dso,
-						branches->branch[branch].from);
+	uint32_t block =
+		pesa_control_flow_find(branches->flow, branches->dso, walking->branch[branch].from);
 	size_t into;
 
 	while (walking->into[block - branches->begin] == NONE && block > branches->begin &&
@@ -150,7 +153,7 @@ static struct record enter(struct walking *walking, size_t branch)
 		walking->fell[block - branches->begin] -= 1;
 	}
 	into = walking->into[block - branches->begin];
-	return (struct record){.from = into == NONE ? 0 : branches->branch[into].from,
+	return (struct record){.from = into == NONE ? 0 : walking->branch[into].from,
 			       .to = block_at(walking, block)->start};
 }
 
@@ -191,26 +194,75 @@ static void find_into(struct walking *walking)
 
 	for (uint32_t i = branches->begin; i < branches->end; i++)
 		walking->into[i - branches->begin] = NONE;
-	for (size_t i = 0; i < branches->count; i++) {
-		uint32_t block = block_that_begins(walking, branches->branch[i].to);
+	for (size_t i = 0; i < walking->count; i++) {
+		uint32_t block = block_that_begins(walking, walking->branch[i].to);
 		size_t *into;
 
 		if (block == PESA_CONTROL_FLOW_NONE)
 			continue;
 		into = &walking->into[block - branches->begin];
-		if (*into == NONE || branches->branch[*into].count < branches->branch[i].count)
+		if (*into == NONE || walking->branch[*into].count < walking->branch[i].count)
 			*into = i;
 	}
+}
+
+/* Executions of a block after which control goes to where no branch of the binary does. */
+static double left_binary(const struct walking *walking, uint32_t number)
+{
+	const struct pgo_branches *branches = walking->branches;
+	const struct pesa_control_flow_block *block = block_at(walking, number);
+	double executions = block->executions - pgo_fell_through(branches, number);
+
+	for (size_t i = first_from(walking, block->last);
+	     i < walking->count && walking->branch[i].from == block->last; i++)
+		executions -= walking->branch[i].count;
+	return executions;
+}
+
+static int by_from(const void *left, const void *right)
+{
+	const struct pgo_branch *a = left, *b = right;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* The branches of the binary, and those that leave it. */
+static struct pesa_error *list_branches(struct walking *walking)
+{
+	const struct pgo_branches *branches = walking->branches;
+	size_t blocks = branches->end - branches->begin, all;
+
+	walking->branch = calloc(branches->count + blocks + 1, sizeof(*walking->branch));
+	if (!walking->branch)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < branches->count; i++)
+		walking->branch[i] = branches->branch[i];
+	walking->count = all = branches->count;
+	for (uint32_t i = branches->begin; i < branches->end; i++) {
+		double executions = left_binary(walking, i);
+
+		if (executions >= LEAST)
+			walking->branch[all++] = (struct pgo_branch){
+				.from = block_at(walking, i)->last, .count = executions};
+	}
+	walking->count = all;
+	qsort(walking->branch, all, sizeof(*walking->branch), by_from);
+	return NULL;
 }
 
 static struct pesa_error *prepare(struct walking *walking)
 {
 	const struct pgo_branches *branches = walking->branches;
 	size_t blocks = branches->end - branches->begin;
+	struct pesa_error *error = list_branches(walking);
 	double sum = 0;
 
-	walking->left = calloc(branches->count + 1, sizeof(*walking->left));
-	walking->missed = calloc(branches->count + 1, sizeof(*walking->missed));
+	if (error)
+		return error;
+	walking->left = calloc(walking->count + 1, sizeof(*walking->left));
+	walking->missed = calloc(walking->count + 1, sizeof(*walking->missed));
 	walking->fell = calloc(blocks + 1, sizeof(*walking->fell));
 	walking->into = calloc(blocks + 1, sizeof(*walking->into));
 	if (!walking->left || !walking->missed || !walking->fell || !walking->into)
@@ -218,8 +270,8 @@ static struct pesa_error *prepare(struct walking *walking)
 	for (size_t i = 0; i < branches->count; i++)
 		sum += branches->branch[i].count;
 	walking->scale = sum > BRANCHES_MAX ? BRANCHES_MAX / sum : 1;
-	for (size_t i = 0; i < branches->count; i++)
-		walking->left[i] = branches->branch[i].count * walking->scale;
+	for (size_t i = 0; i < walking->count; i++)
+		walking->left[i] = walking->branch[i].count * walking->scale;
 	for (uint32_t i = branches->begin; i < branches->end; i++)
 		walking->fell[i - branches->begin] = pgo_fell_through(branches, i) * walking->scale;
 	find_into(walking);
@@ -262,10 +314,11 @@ struct pesa_error *pgo_write_branch_stack(const struct pgo_branches *branches,
 
 	if (!error)
 		error = write_mappings(branches, out);
-	for (size_t i = 0; i < branches->count && !error; i++)
+	for (size_t i = 0; i < walking.count && !error; i++)
 		while (walking.left[i] >= LEAST)
 			write_walk(&walking, i, out);
 	summary->records = walking.records;
+	free(walking.branch);
 	free(walking.left);
 	free(walking.missed);
 	free(walking.fell);
