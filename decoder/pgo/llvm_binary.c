@@ -5,11 +5,16 @@
  *	magic, version					ULEB128
  *	number of sections				64 bits
  *	each: type, flags, offset, size			64 bits each
- *	section of the summary, of names, of functions
+ *	section of the summary, of names, of places of functions, of functions, of checksums (with
+ *	pseudo probes only)
+ *
+ * A compiler reads only the functions that it compiles, by the section of places: number of functions,
+ * each: name, offset in the section of functions.
  *
  * Numbers in sections are ULEB128.  A function: times it was entered, then its body: name,
  * executions of its lines, number of lines, each: offset, discriminator, executions, number of
- * calls, each: name, times; number of inlined calls, each: offset, discriminator, body.
+ * calls, each: name, times; number of inlined calls, each: offset, discriminator, body.  Checksums of a
+ * function: name, checksum, number of inlined calls, each: offset, discriminator, checksums.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +26,12 @@
 #define VERSION		103u
 #define SECTION_SUMMARY 1u
 #define SECTION_NAMES	2u
+#define SECTION_PLACES	4u
+#define SECTION_CHECKS	5u
 #define SECTION_BODIES	32u
-#define SECTIONS	3
+/* Flags of sections: the upper half is for one section each. */
+#define PROBED (UINT64_C(1) << 32) /* SECTION_CHECKS: of pseudo probes */
+#define UNIQUE (UINT64_C(1) << 34) /* SECTION_NAMES: some of -funique-internal-linkage-names */
 
 /* Shares of all executions, in millionths, of which the summary tells by how few lines they are
  * reached: those of LLVM's own. */
@@ -170,43 +179,92 @@ static void put_body(struct bytes *bytes, const struct pgo_tree *tree, uint32_t 
 	}
 }
 
-static void put_bodies(struct bytes *bytes, const struct pgo_tree *tree,
+static void put_bodies(struct bytes *bytes, struct bytes *places, const struct pgo_tree *tree,
 		       struct pesa_pgo_summary *summary)
 {
 	struct pgo_range roots = pgo_children(tree, PGO_NONE);
+	uint64_t count = 0;
+
+	for (uint32_t i = roots.begin; i < roots.end; i++)
+		count += pgo_count(pgo_function_at(tree, tree->function[i])->total) > 0;
+	put_number(places, count);
 
 	for (uint32_t i = roots.begin; i < roots.end; i++) {
 		const struct pgo_function *root = pgo_function_at(tree, tree->function[i]);
 
 		if (!pgo_count(root->total))
 			continue;
+		put_number(places, root->name);
+		put_number(places, bytes->size);
 		put_number(bytes, pgo_count(root->entered));
 		put_body(bytes, tree, tree->function[i], summary);
 		summary->functions++;
 	}
 }
 
+static void put_checksums(struct bytes *bytes, const struct pgo_tree *tree, uint32_t function)
+{
+	struct pgo_range inlined = pgo_children(tree, function);
+
+	put_number(bytes, pgo_function_at(tree, function)->name);
+	put_number(bytes, pgo_function_at(tree, function)->checksum);
+	put_number(bytes, inlined.end - inlined.begin);
+	for (uint32_t i = inlined.begin; i < inlined.end; i++) {
+		const struct pgo_function *child = pgo_function_at(tree, tree->function[i]);
+
+		put_number(bytes, child->place.offset);
+		put_number(bytes, child->place.discriminator);
+		put_checksums(bytes, tree, tree->function[i]);
+	}
+}
+
+static void put_all_checksums(struct bytes *bytes, const struct pgo_tree *tree)
+{
+	struct pgo_range roots = pgo_children(tree, PGO_NONE);
+
+	for (uint32_t i = roots.begin; i < roots.end; i++)
+		if (pgo_count(pgo_function_at(tree, tree->function[i])->total))
+			put_checksums(bytes, tree, tree->function[i]);
+}
+
 /* ---- File ------------------------------------------------------------------------------------ */
 
-static void write_sections(const struct bytes *section, FILE *out)
+/* In the order of the file. */
+enum { SUMMARY, NAMES, PLACES, BODIES, CHECKS, SECTIONS };
+
+static bool has_unique_names(const struct pgo_tree *tree)
 {
-	const uint32_t type[SECTIONS] = {SECTION_SUMMARY, SECTION_NAMES, SECTION_BODIES};
+	for (uint32_t i = 0; i < tree->texts.index.count; i++)
+		if (strstr(distinct_text_at(&tree->texts, i), ".__uniq."))
+			return true;
+	return false;
+}
+
+static void write_sections(const struct bytes *section, const struct pgo_tree *tree, FILE *out)
+{
+	const unsigned int sections = tree->probed ? SECTIONS : CHECKS;
+	const uint64_t flags[SECTIONS] = {
+		[NAMES] = has_unique_names(tree) ? UNIQUE : 0, [CHECKS] = PROBED};
+	static const uint32_t type[SECTIONS] = {
+		[SUMMARY] = SECTION_SUMMARY, [NAMES] = SECTION_NAMES,	[PLACES] = SECTION_PLACES,
+		[BODIES] = SECTION_BODIES,   [CHECKS] = SECTION_CHECKS,
+	};
 	struct bytes head = {0};
 	uint64_t offset;
 
 	put_number(&head, MAGIC);
 	put_number(&head, VERSION);
-	offset = head.size + 8 + SECTIONS * 4 * 8;
-	put_fixed(&head, SECTIONS);
-	for (unsigned int i = 0; i < SECTIONS; i++) {
+	offset = head.size + 8 + (uint64_t)sections * 4 * 8;
+	put_fixed(&head, sections);
+	for (unsigned int i = 0; i < sections; i++) {
 		put_fixed(&head, type[i]);
-		put_fixed(&head, 0);
+		put_fixed(&head, flags[i]);
 		put_fixed(&head, offset);
 		put_fixed(&head, section[i].size);
 		offset += section[i].size;
 	}
 	fwrite(head.byte, 1, head.size, out);
-	for (unsigned int i = 0; i < SECTIONS; i++)
+	for (unsigned int i = 0; i < sections; i++)
 		fwrite(section[i].byte, 1, section[i].size, out);
 	free(head.byte);
 }
@@ -218,15 +276,17 @@ struct pesa_error *pgo_write_llvm_binary(const struct pgo_tree *tree,
 	struct pesa_error *error;
 	bool failed = false;
 
-	put_bodies(&section[2], tree, summary);
-	put_names(&section[1], tree);
-	error = put_summary(&section[0], tree, summary->functions);
+	put_bodies(&section[BODIES], &section[PLACES], tree, summary);
+	put_names(&section[NAMES], tree);
+	error = put_summary(&section[SUMMARY], tree, summary->functions);
+	if (tree->probed)
+		put_all_checksums(&section[CHECKS], tree);
 	for (unsigned int i = 0; i < SECTIONS; i++)
 		failed |= section[i].failed;
 	if (!error && failed)
 		error = pesa_error_no_memory();
 	if (!error)
-		write_sections(section, out);
+		write_sections(section, tree, out);
 	for (unsigned int i = 0; i < SECTIONS; i++)
 		free(section[i].byte);
 	return error;

@@ -7,7 +7,10 @@
  *	 line: function that was inlined there:executions of its lines
  *	  line: ...
  *
- * A line is an offset from the function's first line, with .discriminator if that is not 0.
+ * A line is an offset from the function's first line, with .discriminator if that is not 0.  Where the
+ * program has pseudo probes it is the number of a probe, and each function ends with
+ *
+ *	 !CFGChecksum: number
  */
 #include <inttypes.h>
 
@@ -54,6 +57,9 @@ static void write_body(const struct pgo_tree *tree, uint32_t function, unsigned 
 			pgo_count(child->total));
 		write_body(tree, tree->function[i], depth + 1, summary, out);
 	}
+	if (tree->probed)
+		fprintf(out, "%*s!CFGChecksum: %" PRIu64 "\n", (int)depth, "",
+			pgo_function_at(tree, function)->checksum);
 }
 
 struct pesa_error *pgo_write_llvm_text(const struct pgo_tree *tree,

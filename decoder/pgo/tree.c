@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/binary/pseudo_probe.h"
 #include "decoder/pgo/tree.h"
 #include "decoder/profile/edges.h"
 
@@ -53,8 +54,9 @@ struct building {
 	bool gcc;
 	struct pgo_tree *tree;
 	struct pesa_pgo_summary *summary;
-	double *from_inside; /* by block: executions of edges from its own function */
-	uint64_t copy;	     /* begin of the present function */
+	double *from_inside;	      /* by block: executions of edges from its own function */
+	uint64_t copy;		      /* begin of the present function */
+	struct pseudo_probes *probed; /* by dso; NULL: none has probes, or they are not wanted */
 };
 
 static struct pgo_place place_of(const struct building *building,
@@ -125,8 +127,10 @@ static struct pesa_error *add_call(struct building *building, uint32_t function,
 	char plain[1024];
 	uint32_t number;
 
-	error = pesa_symbols_source_frames(building->symbols, dso, address, frames, FRAMES_MAX,
-					   &count);
+	/* Probes have the names of symbols. */
+	error = building->tree->probed ? NULL
+				       : pesa_symbols_source_frames(building->symbols, dso, address,
+								    frames, FRAMES_MAX, &count);
 	if (!error && count)
 		name = frames[count - 1].function;
 	if (!error && !name) {
@@ -240,6 +244,154 @@ static struct pesa_error *add_block(struct building *building, uint32_t number, 
 	return error;
 }
 
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+/* The function of a body; *known is false if it, or one around it, has no description. */
+static struct pesa_error *function_of_body(struct building *building,
+					   const struct pseudo_probes *probes, uint32_t number,
+					   uint32_t *function, bool *known)
+{
+	uint32_t chain[FRAMES_MAX + 1], depth = 0;
+	struct pesa_error *error = NULL;
+
+	*known = true;
+	*function = PGO_NONE;
+	for (; number != PSEUDO_PROBE_NONE && depth <= FRAMES_MAX;
+	     number = probes->body[number].parent) {
+		chain[depth++] = number;
+		*known &= probes->body[number].function != PSEUDO_PROBE_NONE;
+	}
+	while (*known && depth-- && !error) {
+		const struct pseudo_probe_body *body = &probes->body[chain[depth]];
+		const struct pseudo_probe_function *what = &probes->function[body->function];
+
+		error = function_of(building, *function, what->name,
+				    (struct pgo_place){.offset = body->call}, function);
+		if (!error)
+			((struct pgo_function *)distinct_records_at(&building->tree->functions,
+								    *function))
+				->checksum = what->checksum;
+	}
+	return error;
+}
+
+static struct pesa_error *add_probe(struct building *building, uint32_t block,
+				    const struct pseudo_probes *probes,
+				    const struct pseudo_probe *probe, bool calls)
+{
+	const double executions = pesa_control_flow_block_at(building->flow, block)->executions;
+	struct pgo_line key = {.place = {.offset = probe->number}};
+	struct pesa_error *error;
+	uint32_t number;
+	bool known;
+
+	error = function_of_body(building, probes, probe->body, &key.function, &known);
+	if (error || !known)
+		return error;
+	number = distinct_records_get(&building->tree->lines, &key);
+	if (number == DISTINCT_NONE)
+		return pesa_error_no_memory();
+	((struct pgo_line *)distinct_records_at(&building->tree->lines, number))->executions +=
+		executions;
+	return calls ? add_calls(building, block, key.function, key.place) : NULL;
+}
+
+/* How often the function of a block is entered there. */
+static struct pesa_error *add_entered(struct building *building, uint32_t number,
+				      const struct pseudo_probes *probes, uint32_t body)
+{
+	double entered = pesa_control_flow_block_at(building->flow, number)->executions -
+			 building->from_inside[number];
+	struct pesa_error *error;
+	uint32_t function;
+	bool known;
+
+	while (probes->body[body].parent != PSEUDO_PROBE_NONE)
+		body = probes->body[body].parent;
+	error = function_of_body(building, probes, body, &function, &known);
+	if (!error && known && entered > 0)
+		((struct pgo_function *)distinct_records_at(&building->tree->functions, function))
+			->entered += entered;
+	return error;
+}
+
+/* Whether a function has probes at all: some of its blocks may have none. */
+static bool has_probes(const struct pseudo_probes *probes, const struct pesa_symbol *symbol)
+{
+	size_t first = symbol ? pseudo_probes_from(probes, symbol->start) : probes->count;
+
+	return first < probes->count && probes->probe[first].address < symbol->start + symbol->size;
+}
+
+/* The probes of a block.  The last one on a call is that of the call at its end. */
+static struct pesa_error *add_probed_block(struct building *building, uint32_t number, bool *mapped)
+{
+	const struct pesa_control_flow_block *block =
+		pesa_control_flow_block_at(building->flow, number);
+	const struct pseudo_probes *probes = &building->probed[block->dso];
+	size_t first = pseudo_probes_from(probes, block->start), end = first, call = SIZE_MAX;
+	const struct pesa_symbol *symbol;
+	struct pesa_error *error =
+		pesa_symbols_find(building->symbols, block->dso, block->start, &symbol);
+
+	for (; end < probes->count && probes->probe[end].address < block->end; end++)
+		if (probes->probe[end].call && block->calls)
+			call = end;
+	for (size_t i = first; i < end && !error; i++)
+		error = add_probe(building, number, probes, &probes->probe[i], i == call);
+	if (!error && first < end && symbol && symbol->start == block->start)
+		error = add_entered(building, number, probes, probes->probe[first].body);
+	building->summary->executions += block->executions * block->instructions;
+	if (!error && !has_probes(probes, symbol))
+		building->summary->no_line += block->executions * block->instructions;
+	*mapped |= first < end;
+	return error;
+}
+
+static struct pesa_error *locate(void *context, const char *name, uint64_t *address, bool *found)
+{
+	const struct building *building = context;
+	const struct pesa_symbol *symbol;
+	struct pesa_error *error;
+	size_t count = 0;
+
+	error = pesa_symbols_by_name(building->symbols, (uint32_t)building->copy, name, &symbol, 1,
+				     &count);
+	*found = !error && count;
+	if (*found)
+		*address = symbol->start;
+	return error;
+}
+
+/* Open the probes of the binaries that are wanted. */
+static struct pesa_error *open_probes(struct building *building, uint32_t dso)
+{
+	unsigned int count = pesa_profile_dso_count(building->profile);
+	struct pesa_error *error = NULL;
+
+	building->probed = calloc((size_t)count + 1, sizeof(*building->probed));
+	if (!building->probed)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const struct pesa_dso *what = pesa_profile_dso(building->profile, i);
+
+		if (!what->file ||
+		    (dso == PESA_PGO_ANY_DSO ? what->kind != PESA_DSO_FILE : i != dso))
+			continue;
+		building->copy = i; /* for locate() */
+		error = pseudo_probes_open(what->file, locate, building, &building->probed[i]);
+		/* A file that cannot be read any more is one without probes. */
+		if (error && error->code != PESA_ERROR_NO_MEMORY) {
+			pesa_error_free(error);
+			error = NULL;
+		}
+		building->tree->probed |= building->probed[i].count > 0;
+	}
+	return error;
+}
+
+/* ---- All blocks ------------------------------------------------------------------------------ */
+
 /* Executions that come to the first block of a function from within it. */
 static struct pesa_error *find_from_inside(struct building *building)
 {
@@ -278,7 +430,8 @@ static struct pesa_error *add_binary(struct building *building, uint32_t begin, 
 	bool mapped = false;
 
 	for (uint32_t i = begin; i < end && !error; i++)
-		error = add_block(building, i, &mapped);
+		error = (building->tree->probed ? add_probed_block : add_block)(building, i,
+										&mapped);
 	if (!error && !mapped) {
 		building->summary->no_debug += building->summary->no_line - before;
 		building->summary->no_line = before;
@@ -424,8 +577,14 @@ struct pesa_error *pgo_tree_create(const struct pesa_profile *profile, struct pe
 			       offsetof(struct pgo_line, place) + sizeof(struct pgo_place));
 	distinct_records_begin(&tree->calls, sizeof(struct pgo_call),
 			       offsetof(struct pgo_call, executions));
-	error = add_all(&building, dso);
+	error = gcc ? NULL : open_probes(&building, dso);
+	if (!error)
+		error = add_all(&building, dso);
+	summary->probed = tree->probed;
 	free(building.from_inside);
+	for (uint32_t i = 0; building.probed && i < pesa_profile_dso_count(profile); i++)
+		pseudo_probes_free(&building.probed[i]);
+	free(building.probed);
 	if (!error)
 		error = finish(tree);
 	if (error)

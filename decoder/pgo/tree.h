@@ -7,6 +7,10 @@
  * The executions of a place are the most that one of its instructions has: several instructions of
  * a line are executed together.  Where a compiler copied a loop's body (unrolling, vectorisation),
  * its discriminators say into how many copies, and each counts as that many.
+ *
+ * Where a binary has pseudo probes (decoder/binary/pseudo_probe.h) LLVM wants places to be these: an
+ * offset is the number of a probe, the executions of its copies are added up, and a function has the
+ * checksum of its control flow.
  */
 #ifndef DECODER_PGO_TREE_H
 #define DECODER_PGO_TREE_H
@@ -27,8 +31,9 @@ struct pgo_function {
 	uint32_t parent;	/* function; PGO_NONE: a root */
 	uint32_t name;		/* in texts */
 	struct pgo_place place; /* of the call in the parent; 0 of a root */
-	double entered; /* of a root: executions of its first block that come from outside */
-	double total;	/* sum of its lines and of what is inlined into it */
+	double entered;	   /* of a root: executions of its first block that come from outside */
+	double total;	   /* sum of its lines and of what is inlined into it */
+	uint64_t checksum; /* of a tree of probes */
 };
 
 /* A line.  The key ends before `executions`. */
@@ -52,6 +57,7 @@ struct pgo_tree {
 	/* Numbers in the order of writing: functions by parent, place and name; lines and calls by
 	 * function and place. */
 	uint32_t *function, *line, *call;
+	bool probed; /* places are pseudo probes */
 };
 
 /* `gcc`: for GCC, not LLVM.  Adds to the summary. */

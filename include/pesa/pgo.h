@@ -8,6 +8,9 @@
  * where to where, how often, how often mispredicted.  Both follow from the control flow of a profile
  * (pesa/control_flow.h), so no branch records are needed.
  *
+ * Of a binary with pseudo probes (clang -fpseudo-probe-for-profiling) LLVM's formats have these, not
+ * lines, as llvm-profgen does; of other binaries they then have nothing.
+ *
  * Formats: LLVM's sample profile, as text and in its extensible binary form (llvm-profdata's and
  * clang's manual: "Using Sampling Profilers"); GCC's for -fauto-profile, as its version 12 reads
  * (gcc/auto-profile.cc); BOLT's for `llvm-bolt --data` (branches, or basic samples), and its
@@ -67,6 +70,8 @@ struct pesa_pgo_summary {
 	double no_line;	    /**< of these, of instructions that debug information has no line of */
 	double no_symbol;   /**< of these, in no function (formats with names of symbols) */
 	uint32_t dso;	    /**< the binary, of formats that have one; PESA_PGO_ANY_DSO: none */
+	bool probed;	    /**< places are pseudo probes, not lines: no_line and no_debug are code
+			     * without probes */
 	uint64_t functions; /**< how many were written */
 	uint64_t records;   /**< how many lines or branches were written */
 };

@@ -147,12 +147,16 @@ else:
 clang = tool("clang")
 if not clang or NATIVE:
     skip("clang optimises by it", needs("clang-22"))
+    skip("and by the binary form in the same way", needs("clang-22"))
 else:
     words = [clang, "--target=riscv64-linux-gnu", "-O2", "-g", "-S", SOURCE, "-o"]
     bare, guided = command(*words, "bare.s"), command(*words, "guided.s", "-fprofile-sample-use=text.prof")
     with open("bare.s", encoding="utf-8") as one, open("guided.s", encoding="utf-8") as other:
         check(not guided.returncode and "warning" not in guided.stderr and one.read() != other.read(), "clang optimises by it",
               bare.stderr + guided.stderr)
+    command(*words, "binary.s", "-fprofile-sample-use=binary.prof")
+    with open("binary.s", encoding="utf-8") as one, open("guided.s", encoding="utf-8") as other:
+        check(one.read() == other.read(), "and by the binary form in the same way")
 
 # ---- GCC -----------------------------------------------------------------------------------------------------------------
 
@@ -244,6 +248,49 @@ else:
     wrong = [f"{key} {count} {theirs.get(key)}" for key, count in ours.items()
              if count > 0.05 * most and abs(theirs.get(key, 0) - scale * count) > 0.1 * scale * count]
     check(len(ours) > 10 and not wrong, "llvm-profgen makes the same profile of it", done.stderr + "\n".join(wrong))
+
+# ---- Pseudo probes -------------------------------------------------------------------------------------------------------
+
+names = ("a program with pseudo probes has the executions of its probes", "as llvm-profgen has", "llvm-profdata reads the same from both forms",
+         "clang applies them by the number of the probe", "a program with other control flow has another checksum")
+done = clang and not NATIVE and command(clang, "--target=riscv64-linux-gnu", f"--ld-path={shutil.which(CROSS + 'ld')}", "-march=rv64gc", "-mabi=lp64d",
+                                        "-mno-relax", "-O2", "-g", "-fpseudo-probe-for-profiling", SOURCE, "-o", "probed")
+if not clang or NATIVE or not profgen or not profdata:
+    for name in names:
+        skip(name, needs("clang-22 llvm-22"))
+elif done.returncode:
+    bail_out(f"{SOURCE} cannot be compiled with pseudo probes: {done.stderr}")
+else:
+    record("probed", "probed")
+    export("branch-stack", "probed.golden", "probed.branch-stack", "--dso", "probed")
+    done = export("llvm-sample", "probed.golden", "probed.prof", "--dso", "probed")
+    with open("probed.prof", encoding="utf-8") as file:
+        text = file.read()
+    checksums = re.findall(r"^ +!CFGChecksum: (\d+)$", text, re.M)
+    counts = lines_of("".join(line for line in text.splitlines(True) if "!" not in line))
+    check(done.returncode == 0 and len(checksums) >= 3 and counts.get(("main", 1)) == 1 and "0." not in text, names[0], done.stderr + text)
+    command(profgen, "--perfscript=probed.branch-stack", "--binary=probed", "--format=text", "--output=theirs.prof")
+    with open("theirs.prof", encoding="utf-8") as file:
+        theirs = file.read()
+    other = lines_of("".join(line for line in theirs.splitlines(True) if "!" not in line))
+    total = sum(int(match) for match in re.findall(r"^[0-9a-f]+->[0-9a-f]+:(\d+)$", export("autofdo-text", "probed.golden", "-", "--dso", "probed").stdout, re.M))
+    scale, most = min(1, 320000 / total), max(counts.values())
+    wrong = [f"{key} {count} {other.get(key)}" for key, count in counts.items()
+             if count > 0.05 * most and abs(other.get(key, 0) - scale * count) > 0.1 * scale * count]
+    check(len(counts) > 10 and not wrong and set(re.findall(r"!CFGChecksum: \d+", theirs)) == set(re.findall(r"!CFGChecksum: \d+", text)), names[1],
+          "\n".join(wrong))
+    export("llvm-binary", "probed.golden", "probed.bin", "--dso", "probed")
+    read = [command(profdata, "merge", "--sample", "--text", name, "-o", "-").stdout for name in ("probed.prof", "probed.bin")]
+    check("!CFGChecksum" in read[0] and read[0] == read[1], names[2], "\n".join(read))
+    words = [clang, "--target=riscv64-linux-gnu", "-O2", "-g", "-S", "-fpseudo-probe-for-profiling", "-Rpass-analysis=sample-profile", "-o", "used.s"]
+    done = [command(*words, SOURCE, f"-fprofile-sample-use={name}") for name in ("probed.prof", "probed.bin")]
+    applied = [int(match) for match in re.findall(r"Applied (\d+) samples from profile \(ProbeId=\d+", done[0].stderr)]
+    check(len(applied) > 10 and max(applied) == most and done[0].stderr == done[1].stderr, names[3], done[0].stderr)
+    with open(SOURCE, encoding="utf-8") as file, open("changed.c", "w", encoding="utf-8") as changed:
+        changed.write(file.read().replace("int main(int argc, char **argv)\n{", "int main(int argc, char **argv)\n{\n\tif (argc > 7) return argc;"))
+    done = command(*words, "changed.c", "-fprofile-sample-use=probed.prof", "-Wprofile-instr-out-of-date")
+    fewer = re.findall(r"Applied (\d+) samples", done.stderr)
+    check(done.returncode == 0 and len(fewer) < len(applied), names[4], done.stderr)
 
 # ---- Bad input -----------------------------------------------------------------------------------------------------------
 

@@ -60,8 +60,12 @@ void export_pgo_complain(const struct profile_input *input, const struct pesa_pg
 			"and branch directions are guessed",
 			input->options->path);
 	complain_of(input, summary, summary->no_debug,
-		    "they are in binaries without debug information; compile with -g");
-	complain_of(input, summary, summary->no_line, "debug information has no line of this code");
+		    summary->probed
+			    ? "they are in binaries without pseudo probes"
+			    : "they are in binaries without debug information; compile with -g");
+	complain_of(input, summary, summary->no_line,
+		    summary->probed ? "they are in functions without pseudo probes"
+				    : "debug information has no line of this code");
 	complain_of(input, summary, summary->no_symbol, "they are in no function with a symbol");
 }
 
@@ -73,6 +77,7 @@ void export_pgo_json(const struct profile_input *input, const struct pesa_pgo_su
 		summary->dso == PESA_PGO_ANY_DSO
 			? NULL
 			: ui_json_string(pesa_profile_dso(input->profile, summary->dso)->path));
+	ui_json_member(json, "pseudo_probes", json_object_new_boolean(summary->probed));
 	ui_json_member(json, "functions", ui_json_count(summary->functions));
 	ui_json_member(json, "records", ui_json_count(summary->records));
 	ui_json_member(json, "executions", ui_json_number(summary->executions));
