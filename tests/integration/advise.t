@@ -81,7 +81,9 @@ fixed = {}
 for name, (kind, marked) in PLACES.items():
     for core in CORES:
         if (name, core) == ("INLINE", "ooo-4"):
-            continue  # a call costs next to nothing there
+            before, after = record(build(name), core)[1], record(build(name, "-DFIXED"), core)[1]
+            print(f"# {kind} on {core}: saved {(before - after) / before:.1%}; a call costs next to nothing there")
+            continue
         recording, before = record(build(name), core)
         changed, after = record(build(name, "-DFIXED"), core)
         remarks = of_program(advise(recording), kind)
@@ -99,6 +101,14 @@ calls = of_program(advise(recording), "inline")
 first = calls[0] if calls else {}
 check(first.get("line") == line_of("INLINE") and "mix" in first["evidence"] and "always_inline" in first["try"], "a call is named with what it calls", str(calls))
 
+# How often a loop iterates says whether unrolling is worth a try.
+for core in CORES:
+    recording, before = record(build("UNROLL", "-DCOUNT=3"), core)
+    loops = [one for one in of_program(advise(recording), "unroll") if one["line"] == line_of("UNROLL")]
+    _, after = record(build("UNROLL", "-DCOUNT=3", "-DFIXED"), core)
+    print(f"# a loop of 3 iterations that is unrolled on {core}: saved {(before - after) / before:.1%}")
+    check(not loops, f"unroll on {core}: a loop of few iterations has no such remark", str(loops))
+
 # A branch that is always predicted is another core, not another program; without a branch it is less work for no prediction.
 for core in CORES:
     recording, before = record(build("PREDICT"), core)
@@ -107,6 +117,7 @@ for core in CORES:
     _, after = record(build("PREDICT"), core, "--ideal", f"predict@{branches[0]['address']:#x}") if branches else (0, before)
     judge(f"predict on {core}", branches[:1], before, after)
     _, without = record(build("PREDICT", "-DFIXED"), core)
+    print(f"# without the branch on {core}: saved {(before - without) / before:.1%}")
     check(without < before, f"predict on {core}: code without the branch is faster", f"{before} {without}")
 
 # ---- Addresses -------------------------------------------------------------------------------------------------------------

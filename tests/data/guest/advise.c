@@ -19,6 +19,10 @@
 #define IS_FIXED 0
 #endif
 
+#ifndef COUNT
+#define COUNT 3000 /* iterations of the loop of UNROLL each time it is entered */
+#endif
+
 #define ALONE __attribute__((noinline)) static
 
 #if KIND == PREFETCH
@@ -181,7 +185,7 @@ static unsigned long run(void)
 }
 
 #elif KIND == UNROLL
-static unsigned char data[2][3000];
+static unsigned char data[2][COUNT];
 
 ALONE int work(const unsigned char *x, const unsigned char *y, int count)
 {
@@ -198,13 +202,15 @@ ALONE int work(const unsigned char *x, const unsigned char *y, int count)
 static unsigned long run(void)
 {
 	unsigned long sum = 0;
+	int count = COUNT;
 
-	for (int i = 0; i < 3000; i++) {
+	__asm__("" : "+r"(count)); /* who knows how many */
+	for (int i = 0; i < COUNT; i++) {
 		data[0][i] = (unsigned char)i;
 		data[1][i] = (unsigned char)(i * 3);
 	}
-	for (int i = 0; i < 60; i++)
-		sum += (unsigned int)work(data[0], data[1], 3000);
+	for (int i = 0; i < 180000 / COUNT; i++)
+		sum += (unsigned int)work(data[0], data[1], count);
 	return sum;
 }
 
