@@ -10,6 +10,21 @@ static uint64_t count_of(double executions)
 	return executions > 0 ? (uint64_t)executions : 0;
 }
 
+/* A line of the file is a name and numbers: no linker's name has blanks or control characters. */
+static bool has_names(const struct pesa_source_frame *frame, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *name = frame[i].function;
+
+		if (!name || !*name)
+			return false;
+		for (; *name; name++)
+			if ((unsigned char)*name <= ' ' || *name == 0x7f)
+				return false;
+	}
+	return count > 0;
+}
+
 static void write_place(const struct pesa_source_frame *frame, unsigned int depth, FILE *out)
 {
 	fprintf(out, "%*s%u", (int)depth, "", (frame->line - frame->begins) & 0xffff);
@@ -52,7 +67,7 @@ struct pesa_error *advise_write_hints(const struct profile_input *input,
 		error = pesa_symbols_source_frames(input->symbols, remark->place.dso,
 						   remark->place.address, frame, FRAMES_MAX,
 						   &frames);
-		if (error || !frames || !frame[frames - 1].function)
+		if (error || !has_names(frame, frames))
 			continue;
 		write_hint(frame, frames, remark, out);
 		++*count;
