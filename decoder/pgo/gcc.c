@@ -11,7 +11,8 @@
  *	    each inlined call: offset << 16, the function as here
  *	tag of modules, length, 0
  *
- * GCC does not read the lengths.
+ * GCC does not read the lengths.  A name is its number; number 0 is no name to GCC, which then ends with
+ * an internal error, so that the first name here is empty.
  */
 #include <string.h>
 
@@ -23,6 +24,9 @@
 #define TAG_FUNCTIONS 0xac000000u
 #define TAG_MODULES   0xae000000u
 #define CALL_INDIRECT 7u /* HIST_TYPE_INDIR_CALL_TOPN */
+
+/* Blocks of a line whose executions differ by less than this may do so by chance. */
+#define SAME 0.7
 
 static void write_word(uint32_t value, FILE *out)
 {
@@ -46,7 +50,9 @@ static void write_names(const struct pgo_tree *tree, FILE *out)
 
 	write_word(TAG_NAMES, out);
 	write_word(0, out);
-	write_word(names, out);
+	write_word(names + 1, out);
+	write_word(1, out);
+	fputc(0, out);
 	for (uint32_t i = 0; i < names; i++) {
 		const char *name = distinct_text_at(&tree->texts, i);
 		size_t size = strlen(name) + 1;
@@ -56,19 +62,70 @@ static void write_names(const struct pgo_tree *tree, FILE *out)
 	}
 }
 
-static void write_line(const struct pgo_tree *tree, const struct pgo_line *line, FILE *out)
+static uint32_t name_number(uint32_t text)
 {
-	struct pgo_range calls = pgo_calls(tree, line->function, &line->place);
+	return text + 1;
+}
 
-	write_word(line->place.offset << 16, out);
-	write_word(calls.end - calls.begin, out);
-	write_count(line->executions, out);
+static void write_calls(const struct pgo_tree *tree, struct pgo_range calls, FILE *out)
+{
 	for (uint32_t i = calls.begin; i < calls.end; i++) {
 		const struct pgo_call *call = pgo_call_at(tree, tree->call[i]);
 
 		write_word(CALL_INDIRECT, out);
-		write_count(call->name, out);
+		write_count(name_number(call->name), out);
 		write_count(call->executions, out);
+	}
+}
+
+/* The end of the lines that have the offset of the one at a position. */
+static uint32_t same_offset(const struct pgo_tree *tree, struct pgo_range lines, uint32_t at)
+{
+	const uint32_t offset = pgo_line_at(tree, tree->line[at])->place.offset;
+
+	while (at < lines.end && pgo_line_at(tree, tree->line[at])->place.offset == offset)
+		at++;
+	return at;
+}
+
+/*
+ * Executions of a line for GCC, which takes them for all blocks that have a statement of it, and for a
+ * block the most that one of its lines has.  So a line has those of its least executed block: where that
+ * is too few for another block, lines of that block alone say so, where the most would be too many,
+ * nothing could.  (A loop's first statement would make what is before the loop as hot as the loop.)
+ */
+static double executions_of(const struct pgo_tree *tree, uint32_t begin, uint32_t end)
+{
+	double least = INFINITY, most = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		double executions = pgo_line_at(tree, tree->line[i])->executions;
+
+		most = fmax(most, executions);
+		if (pgo_count(executions))
+			least = fmin(least, executions);
+	}
+	return least < SAME * most ? least : most;
+}
+
+/* A line, which may have several blocks: begin <= i < end. */
+static void write_line(const struct pgo_tree *tree, uint32_t begin, uint32_t end, FILE *out)
+{
+	uint32_t calls = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		const struct pgo_line *line = pgo_line_at(tree, tree->line[i]);
+		struct pgo_range here = pgo_calls(tree, line->function, &line->place);
+
+		calls += here.end - here.begin;
+	}
+	write_word(pgo_line_at(tree, tree->line[begin])->place.offset << 16, out);
+	write_word(calls, out);
+	write_count(executions_of(tree, begin, end), out);
+	for (uint32_t i = begin; i < end; i++) {
+		const struct pgo_line *line = pgo_line_at(tree, tree->line[i]);
+
+		write_calls(tree, pgo_calls(tree, line->function, &line->place), out);
 	}
 }
 
@@ -77,13 +134,20 @@ static void write_function(const struct pgo_tree *tree, uint32_t function,
 {
 	struct pgo_range lines = pgo_lines(tree, function);
 	struct pgo_range inlined = pgo_children(tree, function);
+	uint32_t count = 0, end;
 
-	write_word(pgo_function_at(tree, function)->name, out);
-	write_word(lines.end - lines.begin, out);
+	for (uint32_t i = lines.begin; i < lines.end; i = end) {
+		end = same_offset(tree, lines, i);
+		count++;
+	}
+	write_word(name_number(pgo_function_at(tree, function)->name), out);
+	write_word(count, out);
 	write_word(inlined.end - inlined.begin, out);
-	for (uint32_t i = lines.begin; i < lines.end; i++)
-		write_line(tree, pgo_line_at(tree, tree->line[i]), out);
-	summary->records += lines.end - lines.begin;
+	for (uint32_t i = lines.begin; i < lines.end; i = end) {
+		end = same_offset(tree, lines, i);
+		write_line(tree, i, end, out);
+	}
+	summary->records += count;
 	for (uint32_t i = inlined.begin; i < inlined.end; i++) {
 		write_word(pgo_function_at(tree, tree->function[i])->place.offset << 16, out);
 		write_function(tree, tree->function[i], summary, out);

@@ -64,7 +64,8 @@ static struct pgo_place place_of(const struct building *building,
 {
 	return (struct pgo_place){
 		.offset = (frame->line - frame->begins) & 0xffff,
-		.discriminator = building->gcc ? 0 : first_number(frame->discriminator),
+		.discriminator =
+			building->gcc ? frame->discriminator : first_number(frame->discriminator),
 	};
 }
 
@@ -88,9 +89,13 @@ static struct pesa_error *function_of_chain(struct building *building,
 	struct pesa_error *error = function_of(building, PGO_NONE, frames[count - 1].function,
 					       (struct pgo_place){0}, function);
 
-	for (size_t i = count - 1; i > 0 && !error; i--)
-		error = function_of(building, *function, frames[i - 1].function,
-				    place_of(building, &frames[i]), function);
+	for (size_t i = count - 1; i > 0 && !error; i--) {
+		struct pgo_place place = place_of(building, &frames[i]);
+
+		if (building->gcc)
+			place.discriminator = 0; /* GCC tells calls of a line apart by name only */
+		error = function_of(building, *function, frames[i - 1].function, place, function);
+	}
 	return error;
 }
 

@@ -22,8 +22,9 @@
 
 /* A place in a function. */
 struct pgo_place {
-	uint32_t offset;	/* line, from that of the function; modulo 2^16 */
-	uint32_t discriminator; /* the base discriminator of LLVM; 0 for GCC, which reads none */
+	uint32_t offset; /* line, from that of the function; modulo 2^16 */
+	/* LLVM's base discriminator; all of GCC's, which reads none: gcc.c makes one of several. */
+	uint32_t discriminator;
 };
 
 /* A function, or one that was inlined.  The key ends before `executions`. */
