@@ -12,6 +12,7 @@
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make pictures   run the tutorials, write what they print and their pictures: Documentation/tutorials
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
+# make pgo        what compilers win by profiles of pesa, and how near they are to exact ones (hours): Documentation/pgo.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
 # make check-unit-file   the daemon's unit under a real systemd (root, systemd-nspawn)
 # make profile-stores  what pesad pushes beside what the stores' own clients (npm registry) read and send
@@ -147,7 +148,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers plugins tuned emulator version dist clean install install-driver-source uninstall deps doc demo pictures accuracy check check-unit core-loops \
+.PHONY: all lib tests benches fuzzers plugins tuned emulator version dist clean install install-driver-source uninstall deps doc demo pictures accuracy pgo check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
 	check-unit-file check-fresh package commands mutate format format-check lint coverage
 .DELETE_ON_ERROR:
@@ -466,6 +467,12 @@ pictures: all
 
 accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
+
+# Each goes on where an earlier run was interrupted.  PROGRAMS=, COMPILERS=, CORES=: lists with commas.
+pgo: all tests
+	$(Q)O=$(O) tests/pgo/flow.py -o Documentation/pgo.md
+	$(Q)O=$(O) tests/pgo/pgo.py $(if $(PROGRAMS),--programs $(PROGRAMS)) $(if $(COMPILERS),--compilers $(COMPILERS)) \
+		$(if $(CORES),--cores $(CORES)) -o Documentation/pgo.md
 
 bench: all benches
 	$(Q)O=$(O) tests/bench/run
