@@ -10,7 +10,7 @@
  *   main.c      module parameters, device tree, probing, CPU hotplug, power management
  *   hart.c      probes a hart's registers
  *   sample.c    perf callbacks, the overflow interrupt, records
- *   branch.c    control transfer records (Ssctr)
+ *   branch.c    control transfer records (Ssctr), call stacks made of them
  *   event.c     events other than cycles
  *   autorun.c   AutoRun: the hart writes samples to an AUX buffer by itself
  *   sysfs.c     attributes: caps/, format/, events/, statistics/
@@ -69,6 +69,9 @@ struct pesa_perf {
 			struct pt_regs *regs);
 	int (*account_interrupt)(struct perf_event *event);
 	void (*sample_event_took)(u64 nanoseconds);
+	/* Request calls of pmu.sched_task() on this CPU, or end that; NULL: no call stacks. */
+	void (*sched_cb_inc)(struct pmu *pmu);
+	void (*sched_cb_dec)(struct pmu *pmu);
 };
 
 /* The physically contiguous part of an AUX buffer that the hart writes to. */
@@ -95,6 +98,7 @@ struct pesa_hart {
 	bool offline;		  /* do not access the registers */
 	bool autorun_mode;	  /* the counter is in AutoRun: no interrupt for each sample */
 	bool asleep;		  /* the hart sleeps; restart `event` when it wakes */
+	bool keeps_calls;	  /* the control transfer records are the call stack of the task */
 	u32 counter_mask;	  /* writable bits of the counter */
 	/* Event of the last sample, or NULL; overflows discarded since are charged to it. */
 	struct perf_event *owner;
@@ -121,6 +125,7 @@ struct pesa_pmu {
 	struct device *dev;
 	struct pesa_hart __percpu *harts;
 	void __percpu *branches;
+	struct kmem_cache *call_stack_cache; /* NULL: no call stacks */
 	struct hlist_node hotplug;
 	struct notifier_block power;
 	cpumask_t supported;
@@ -138,6 +143,7 @@ struct pesa_pmu {
 	u32 retire_width;
 	u32 ct_targets;
 	u32 ctr_depth;
+	bool call_stacks;
 	bool autorun;
 	u64 frequency;
 	bool discarded_count; /* shpmsdata[63:32] counts the discarded overflows */
@@ -188,6 +194,10 @@ static inline void pesa_rearm(struct pesa_pmu *pesa)
 	csr_clear(CSR_IP, pesa->irq_mask);
 }
 
+/* main.c */
+/* Find a function of the kernel's that is not exported to modules; NULL: not found. */
+void *pesa_find(struct pesa_pmu *pesa, const char *function);
+
 /* hart.c */
 /* Probe all online harts and keep the capabilities that they have in common. */
 int pesa_probe_harts(struct pesa_pmu *pesa);
@@ -211,10 +221,25 @@ irqreturn_t pesa_interrupt(int irq, void *context);
 void pesa_set_callbacks(struct pesa_pmu *pesa);
 
 /* branch.c */
+static inline bool pesa_has_call_stack(const struct perf_event *event)
+{
+	return event->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	       event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+}
+
+/* Allocate buffers; find out whether this kernel can keep call stacks with their tasks. */
+int pesa_branches_prepare(struct pesa_pmu *pesa);
+/* Fill in perf's callbacks for call stacks. */
+void pesa_branches_set_callbacks(struct pesa_pmu *pesa);
 /* Translate branch_sample_type to a value of sctrctl; -EOPNOTSUPP if a bit has no equivalent. */
 int pesa_branches_control(const struct perf_event *event, u64 *control);
-void pesa_branches_start(const struct perf_event *event);
-void pesa_branches_stop(void);
+/* The event was added to the hart; is about to be removed. */
+void pesa_branches_add(const struct perf_event *event);
+void pesa_branches_delete(struct pesa_hart *hart, const struct perf_event *event);
+void pesa_branches_start(struct pesa_hart *hart, const struct perf_event *event);
+/* Take no further sample.  A call stack is kept up to date until the hart forgets it. */
+void pesa_branches_stop(const struct perf_event *event);
+void pesa_branches_forget(struct pesa_hart *hart);
 /* Read the records of the pending sample and unfreeze recording. */
 void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event);
 

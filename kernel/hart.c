@@ -20,6 +20,7 @@
 struct pesa_traits {
 	u32 counter_mask;
 	u32 ctr_depth; /* control transfer records, at most pesa_pmu's ctr_depth */
+	bool call_stacks; /* they can emulate a return-address stack */
 	bool autorun;
 	DECLARE_BITMAP(refused, PESA_EVENTS_MAX); /* events that the hart cannot count */
 };
@@ -30,6 +31,7 @@ struct pesa_probe {
 	raw_spinlock_t lock;
 	struct pesa_traits all; /* capabilities that all harts have */
 	u32 widest, deepest;	/* largest counter_mask and ctr_depth of any hart */
+	bool any_call_stacks;	/* some hart has them */
 	cpumask_t supported;	/* harts that have the registers */
 };
 
@@ -60,6 +62,16 @@ static u32 pesa_try_counter(void)
 		csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
 	}
 	return bits;
+}
+
+static bool pesa_try_call_stacks(void)
+{
+	unsigned long value;
+
+	csr_write(PESA_CSR_SCTRCTL, PESA_CTR_CONTROL_RASEMU);
+	value = csr_read(PESA_CSR_SCTRCTL);
+	csr_write(PESA_CSR_SCTRCTL, 0);
+	return value & PESA_CTR_CONTROL_RASEMU;
 }
 
 static bool pesa_try_autorun(u32 counter_mask)
@@ -99,6 +111,8 @@ static bool pesa_try_hart(const struct pesa_pmu *pesa, struct pesa_traits *trait
 	traits->autorun = pesa_try_autorun(traits->counter_mask);
 	if (pesa_try_read(PESA_CSR_SCTRDEPTH, &value))
 		traits->ctr_depth = min(PESA_CTR_DEPTH_LEAST << (value & 7), pesa->ctr_depth);
+	if (traits->ctr_depth)
+		traits->call_stacks = pesa_try_call_stacks();
 	return true;
 }
 
@@ -114,6 +128,8 @@ static void pesa_probe_hart(void *info)
 	all->counter_mask &= traits.counter_mask;
 	all->ctr_depth = min(all->ctr_depth, traits.ctr_depth);
 	all->autorun &= traits.autorun;
+	all->call_stacks &= traits.call_stacks;
+	probe->any_call_stacks |= traits.call_stacks;
 	bitmap_or(all->refused, all->refused, traits.refused, PESA_EVENTS_MAX);
 	probe->widest = max(probe->widest, traits.counter_mask);
 	probe->deepest = max(probe->deepest, traits.ctr_depth);
@@ -131,6 +147,8 @@ static void pesa_warn_of_differences(struct pesa_pmu *pesa, const struct pesa_pr
 			 hweight32(all->counter_mask));
 	if (pesa->autorun && !all->autorun)
 		dev_warn(pesa->dev, "not every hart has AutoRun: it is not offered\n");
+	if (probe->any_call_stacks && !all->call_stacks)
+		dev_warn(pesa->dev, "not every hart keeps call stacks (RASEMU): they are not offered\n");
 	if (all->ctr_depth != probe->deepest)
 		dev_warn(pesa->dev, "the harts have %u to %u control transfer records: %u are used\n",
 			 all->ctr_depth, probe->deepest, all->ctr_depth);
@@ -146,6 +164,7 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 		.all = {
 			.counter_mask = PESA_CC_SAMPLEINITVALUE_MASK,
 			.autorun = pesa->autorun,
+			.call_stacks = true,
 			.ctr_depth = pesa->ctr_depth,
 		},
 	};
@@ -177,6 +196,7 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 	pesa->counter_bits = hweight32(mask);
 	pesa->autorun = probe.all.autorun;
 	pesa->ctr_depth = probe.all.ctr_depth;
+	pesa->call_stacks = pesa->ctr_depth && probe.all.call_stacks;
 	pesa_remove_events(pesa, probe.all.refused);
 	return 0;
 }
@@ -192,5 +212,6 @@ bool pesa_hart_is_compatible(struct pesa_hart *hart)
 	return (traits.counter_mask & pesa->counter_mask) == pesa->counter_mask &&
 	       !(traits.counter_mask & (traits.counter_mask + 1)) &&
 	       traits.ctr_depth >= pesa->ctr_depth && traits.autorun >= pesa->autorun &&
+	       traits.call_stacks >= pesa->call_stacks &&
 	       (!pesa->event_type_count || bitmap_empty(traits.refused, pesa->event_type_count));
 }

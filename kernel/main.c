@@ -238,8 +238,8 @@ static int pesa_request_irq(struct pesa_pmu *pesa)
 	return devm_add_action_or_reset(pesa->dev, pesa_free_irq, pesa);
 }
 
-/* Find a function that is not exported to modules: a disabled kprobe resolves its address. */
-static void *pesa_find(struct pesa_pmu *pesa, const char *function)
+/* A disabled kprobe resolves the function's address. */
+void *pesa_find(struct pesa_pmu *pesa, const char *function)
 {
 	struct kprobe probe = {
 		.symbol_name = function,
@@ -290,28 +290,6 @@ static void pesa_remove_pmu(void *context)
 	perf_pmu_unregister(&pesa->pmu);
 }
 
-static void pesa_free_branches(void *context)
-{
-	struct pesa_pmu *pesa = context;
-
-	free_percpu(pesa->branches);
-}
-
-static int pesa_prepare_branches(struct pesa_pmu *pesa)
-{
-	size_t size = struct_size_t(struct perf_branch_stack, entries, pesa->ctr_depth);
-	int cpu;
-
-	if (!pesa->ctr_depth)
-		return 0;
-	pesa->branches = __alloc_percpu(size, __alignof__(struct perf_branch_stack));
-	if (!pesa->branches)
-		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		per_cpu_ptr(pesa->harts, cpu)->branches = per_cpu_ptr(pesa->branches, cpu);
-	return devm_add_action_or_reset(pesa->dev, pesa_free_branches, pesa);
-}
-
 static int pesa_prepare_harts(struct pesa_pmu *pesa)
 {
 	int cpu;
@@ -356,6 +334,7 @@ static int pesa_register(struct pesa_pmu *pesa)
 		.attr_groups = pesa->groups,
 	};
 	pesa_set_callbacks(pesa);
+	pesa_branches_set_callbacks(pesa);
 	error = perf_pmu_register(&pesa->pmu, PESA_NAME, -1);
 	if (error)
 		return dev_err_probe(pesa->dev, error, "perf refused the PMU\n");
@@ -382,7 +361,7 @@ static int pesa_bind(struct platform_device *device)
 	if (!error)
 		error = pesa_probe_harts(pesa);
 	if (!error)
-		error = pesa_prepare_branches(pesa);
+		error = pesa_branches_prepare(pesa);
 	if (!error)
 		error = pesa_request_irq(pesa);
 	if (!error)

@@ -481,6 +481,8 @@ static int pesa_pmu_event_init(struct perf_event *event)
 		if (error)
 			return error;
 	}
+	if (pesa_has_call_stack(event))
+		event->attach_state |= PERF_ATTACH_TASK_DATA;
 	if (pesa_is_autorun(event)) {
 		error = pesa_autorun_check(pesa, event);
 		if (error)
@@ -546,7 +548,7 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 			pesa_take_pending(hart, NULL);
 	}
 	if (has_branch_stack(event))
-		pesa_branches_start(event);
+		pesa_branches_start(hart, event);
 	pesa_interrupt_open(pesa);
 }
 
@@ -566,7 +568,7 @@ static void pesa_pmu_stop(struct perf_event *event, int flags)
 	else if (flags & PERF_EF_UPDATE && pesa_is_pending(pesa))
 		pesa_take_pending(hart, event);
 	if (has_branch_stack(event))
-		pesa_branches_stop();
+		pesa_branches_stop(event);
 }
 
 static int pesa_pmu_add(struct perf_event *event, int flags)
@@ -580,6 +582,7 @@ static int pesa_pmu_add(struct perf_event *event, int flags)
 		return -EBUSY;
 	hart->event = event;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	pesa_branches_add(event);
 	if (flags & PERF_EF_START)
 		pesa_pmu_start(event, PERF_EF_RELOAD);
 	perf_event_update_userpage(event);
@@ -591,6 +594,7 @@ static void pesa_pmu_del(struct perf_event *event, int flags)
 	struct pesa_hart *hart = this_cpu_ptr(to_pesa(event->pmu)->harts);
 
 	pesa_pmu_stop(event, PERF_EF_UPDATE);
+	pesa_branches_delete(hart, event);
 	if (hart->lost)
 		pesa_count_lost(hart, pesa_owner(event), hart->lost);
 	hart->lost = 0;
@@ -619,6 +623,7 @@ void pesa_hart_suspend(struct pesa_hart *hart)
 		pesa_pmu_stop(event, PERF_EF_UPDATE);
 		hart->asleep = true;
 	}
+	pesa_branches_forget(hart);
 	pesa_counter_stop(hart);
 }
 

@@ -13,6 +13,7 @@ enum pesa_capability {
 	PESA_CAP_RETIRE_WIDTH,
 	PESA_CAP_CT_TARGETS,
 	PESA_CAP_CTR_DEPTH,
+	PESA_CAP_CALL_STACKS,
 	PESA_CAP_AUTORUN,
 	PESA_CAP_CAUSE_NAMES,
 	PESA_CAP_CORE,
@@ -50,6 +51,8 @@ static ssize_t pesa_cap_show(struct device *dev, struct device_attribute *attr, 
 		return sysfs_emit(buffer, "%u\n", pesa->ct_targets);
 	case PESA_CAP_CTR_DEPTH:
 		return sysfs_emit(buffer, "%u\n", pesa->ctr_depth);
+	case PESA_CAP_CALL_STACKS:
+		return sysfs_emit(buffer, "%d\n", pesa->call_stacks);
 	case PESA_CAP_AUTORUN:
 		return sysfs_emit(buffer, "%d\n", pesa->autorun);
 	case PESA_CAP_CAUSE_NAMES:
@@ -76,6 +79,7 @@ static struct attribute *pesa_cap_attributes[] = {
 	PESA_CAP(retire_width, PESA_CAP_RETIRE_WIDTH),
 	PESA_CAP(ct_targets, PESA_CAP_CT_TARGETS),
 	PESA_CAP(ctr_depth, PESA_CAP_CTR_DEPTH),
+	PESA_CAP(call_stacks, PESA_CAP_CALL_STACKS),
 	PESA_CAP(autorun, PESA_CAP_AUTORUN),
 	PESA_CAP(cause_names, PESA_CAP_CAUSE_NAMES),
 	PESA_CAP(core, PESA_CAP_CORE),

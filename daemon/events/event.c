@@ -11,12 +11,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pesa/csr.h"
 #include "pesa/record.h"
 
 #define DEFAULT_FREQUENCY 4000u	    /* samples per second */
 #define FIXED_CONFIG	  (1u << 8) /* the term `fixed` of the PMU pesa: no jitter */
 #define AUTORUN_CONFIG	  (1u << 9) /* the term `autorun` of the PMU pesa: no jitter either */
 #define JITTER_SHIFT	  3	    /* jitter is +- one eighth of the period */
+
+/* The call stack of the program, as stock perf asks for it: without what makes no call. */
+#define CALL_STACK_BRANCHES                                                                       \
+	(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_CYCLES | \
+	 PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_HW_INDEX)
+/* Most entries of a branch stack: those of the largest sctrdepth. */
+#define BRANCHES_MAX ((size_t)PESA_CTR_DEPTH_MOST)
 
 /* The registers for unwinding: all that the kernel saves of a program. */
 #if defined(__riscv)
@@ -198,6 +206,20 @@ bool pesa_event_is_autorun(const struct pesa_event_name *event)
 	return event->pmu.has_capabilities && event->attr.config & AUTORUN_CONFIG;
 }
 
+/* The PMU says whether its harts can, which is a better message than the kernel's refusal. */
+static struct pesa_error *check_call_stacks(const struct pesa_event_name *event,
+					    const struct pesa_sampling *sampling)
+{
+	if (sampling->callchain != PESA_CALLCHAIN_HARDWARE || !event->pmu.has_capabilities ||
+	    event->pmu.capabilities.call_stacks)
+		return NULL;
+	return pesa_error_create(
+		PESA_ERROR_UNSUPPORTED,
+		"event %s: the harts keep no call stacks (%s); use -g fp or -g dwarf", event->name,
+		event->pmu.capabilities.ctr_depth ? "their control transfer records lack RASEMU"
+						  : "they lack control transfer records");
+}
+
 /* Refuse options that only samples taken by the kernel support. */
 static struct pesa_error *check_autorun(const struct pesa_event_name *event,
 					const struct pesa_sampling *sampling, uint64_t frequency)
@@ -233,6 +255,8 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 		period = possible_period(event, period);
 	error = check_autorun(event, sampling, frequency);
 	if (!error)
+		error = check_call_stacks(event, sampling);
+	if (!error)
 		error = frequency ? check_frequency(event, frequency) : check_period(event, period);
 	if (error)
 		return error;
@@ -254,6 +278,10 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 		attr->sample_type |= PERF_SAMPLE_RAW;
 	if (sampling->callchain != PESA_CALLCHAIN_NONE)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (sampling->callchain == PESA_CALLCHAIN_HARDWARE) {
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type = CALL_STACK_BRANCHES;
+	}
 	if (sampling->cgroups)
 		attr->sample_type |= PERF_SAMPLE_CGROUP;
 	if (sampling->callchain != PESA_CALLCHAIN_DWARF)
@@ -364,6 +392,15 @@ static struct pesa_error *no_privilege(const struct pesa_event_name *event, pid_
 		event->name);
 }
 
+static struct pesa_error *no_call_stacks(const struct pesa_event_name *event)
+{
+	return pesa_error_create(
+		PESA_ERROR_SYSTEM,
+		"event %s: the kernel has no call stacks of the hardware (-g lbr) for "
+		"it; use -g fp or -g dwarf",
+		event->name);
+}
+
 static struct pesa_error *bad_argument(const struct pesa_event_name *event)
 {
 	uint64_t least, most;
@@ -391,7 +428,7 @@ struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t
 	case EPERM:
 		return no_privilege(event, task);
 	case EINVAL:
-		return bad_argument(event);
+		return event->attr.branch_sample_type ? no_call_stacks(event) : bad_argument(event);
 	case ENOENT:
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM, "nothing on this machine counts event %s%s", event->name,
@@ -412,6 +449,8 @@ struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t
 			"the counter of event %s is in use: a hart has one; end the other recording first",
 			event->name);
 	case EOPNOTSUPP:
+		if (event->attr.branch_sample_type)
+			return no_call_stacks(event);
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM,
 			"event %s cannot be sampled here: its PMU has no interrupt, or does not "
@@ -478,6 +517,9 @@ size_t pesa_event_sample_bytes(const struct perf_event_attr *attr)
 			  (size_t)pesa_kernel_setting("perf_event_max_contexts_per_stack", 8));
 	if (attr->sample_type & PERF_SAMPLE_RAW)
 		bytes += word + sizeof(struct pesa_record);
+	/* The count, the index, and the entries. */
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		bytes += 2 * word + BRANCHES_MAX * sizeof(struct perf_branch_entry);
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER)
 		bytes += word * (1 + (size_t)__builtin_popcountll(attr->sample_regs_user));
 	if (attr->sample_type & PERF_SAMPLE_CGROUP)

@@ -22,7 +22,8 @@
 enum pesa_callchain {
 	PESA_CALLCHAIN_NONE,
 	PESA_CALLCHAIN_FRAME_POINTER,
-	PESA_CALLCHAIN_DWARF, /* registers and part of the stack, unwound by the reader */
+	PESA_CALLCHAIN_DWARF,	 /* registers and part of the stack, unwound by the reader */
+	PESA_CALLCHAIN_HARDWARE, /* a call stack that the hardware keeps: RASEMU, LBR */
 };
 
 #define PESA_STACK_DUMP_DEFAULT 8192u

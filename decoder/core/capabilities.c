@@ -48,6 +48,7 @@ static const struct number {
 	NUMBER(minimum_period, 1, PESA_CC_SAMPLEINITVALUE_MASK),
 	NUMBER(ct_targets, 0, 2),
 	NUMBER(ctr_depth, 0, 256),
+	NUMBER(call_stacks, 0, 1),
 	NUMBER(frequency, 0, UINT64_MAX),
 #undef NUMBER
 };

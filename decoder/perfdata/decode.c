@@ -134,7 +134,7 @@ static void take_branches(struct fields *fields, const struct perf_event_attr *a
 	uint64_t count = take_u64(fields);
 
 	if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
-		take_u64(fields);
+		sample->branch_next = take_u64(fields) + 1;
 	sample->branches = take_bytes(fields, count, sizeof(struct pesa_branch_entry));
 	if (!sample->branches)
 		return;

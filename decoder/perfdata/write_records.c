@@ -184,7 +184,7 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
 
 		perfdata_buffer_u64(record, count);
 		if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
-			perfdata_buffer_u64(record, UINT64_MAX); /* unknown */
+			perfdata_buffer_u64(record, sample->branch_next - 1);
 		perfdata_buffer_append(record, sample->branches,
 				       count * sizeof(struct pesa_branch_entry));
 	}

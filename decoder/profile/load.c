@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "decoder/profile/exact_record.h"
+#include "decoder/profile/hardware_stack.h"
 #include "decoder/profile/loader.h"
 #include "decoder/profile/raw_record.h"
 #include "pesa/csr.h"
@@ -252,6 +253,13 @@ static bool needs_whole_samples(const struct profile_loader *loader)
 	return loader->options->filter || (listener && (listener->sample || listener->group));
 }
 
+/* Whether the branches of a sample are a call stack, and no path. */
+static bool has_call_stack(const struct profile_loader *loader, const struct pesa_sample *sample)
+{
+	return hardware_stack_is_of(
+		&pesa_perfdata_attribute(loader->reader, sample->attribute)->attr);
+}
+
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
  * only for listeners that need them. */
 static struct pesa_error *report_sample(struct profile_loader *loader, struct pesa_sample sample,
@@ -265,7 +273,9 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 	*group = 0;
 	if (!listener)
 		return NULL;
-	if (loader->unwinder)
+	if (loader->unwinder && has_call_stack(loader, &sample))
+		error = hardware_stack_take(loader, layout_of(loader, sample.pid), record, &sample);
+	else if (loader->unwinder)
 		error = pesa_unwinder_complete(loader->unwinder, layout_of(loader, sample.pid),
 					       &sample);
 	if (error)
@@ -295,14 +305,14 @@ static struct pesa_error *count_record(struct profile_loader *loader,
 				       const struct pesa_sample *sample, uint64_t period)
 {
 	const struct pesa_layout *layout = layout_of(loader, sample->pid);
+	uint64_t branches = has_call_stack(loader, sample) ? 0 : sample->branch_count;
 
 	for (;;) {
 		struct pesa_error *error;
 		bool full = false;
 
 		error = pesa_record_table_count(loader->table, record, layout, group,
-						sample->branches, sample->branch_count, period,
-						&full);
+						sample->branches, branches, period, &full);
 		if (error || !full)
 			return error;
 		error = profile_walk_all(loader);
@@ -774,6 +784,7 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 	pesa_unwinder_free(loader.unwinder);
 	free(loader.chosen);
 	free(loader.located);
+	hardware_stack_free(&loader.hardware_stack);
 	pesa_perfdata_close(loader.reader);
 	if (error) {
 		pesa_profile_free(loader.profile);

@@ -22,6 +22,14 @@ struct profile_text {
 	struct pesa_error *error;	    /* the first one; NULL: none */
 };
 
+/* Memory for a chain of hardware_stack.h that is being made. */
+struct hardware_stack {
+	struct hardware_frame *frame;
+	size_t room;
+	uint64_t *chain;
+	size_t length, chain_room;
+};
+
 struct profile_loader {
 	struct pesa_profile *profile;
 	struct pesa_perfdata *reader;
@@ -37,7 +45,8 @@ struct profile_loader {
 	uint64_t exact_weight;
 	uint64_t mappings;		/* in layouts created since the table was last emptied */
 	struct pesa_unwinder *unwinder; /* NULL: call chains are not needed */
-	bool *located;			/* by dso: located by a listener */
+	struct hardware_stack hardware_stack;
+	bool *located; /* by dso: located by a listener */
 	uint32_t located_count;
 
 	/* The process of the last sample. */
@@ -50,6 +59,8 @@ struct profile_loader {
 /* Begin and end lookups for a record in a process with this layout. */
 void profile_text_begin(struct profile_loader *loader, const struct pesa_layout *layout);
 struct pesa_error *profile_text_end(struct profile_loader *loader);
+/* The instruction at an address: the `instruction` function of struct pesa_text, for a loader. */
+enum pesa_text_status profile_text_at(void *loader, uint64_t address, struct pesa_text_insn *insn);
 /* The dso number and the address within the dso of an address in the record being walked. */
 void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *dso,
 		    uint64_t *place);

@@ -87,8 +87,7 @@ static struct pesa_place locate_for_listener(void *locator, uint64_t address)
 	return place;
 }
 
-/* The `instruction` function of struct pesa_text. */
-static enum pesa_text_status text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
+enum pesa_text_status profile_text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
 {
 	struct profile_loader *loader = context;
 	uint32_t dso;
@@ -251,7 +250,7 @@ static struct pesa_error *walk_record(void *context, const struct pesa_counted_r
 {
 	struct profile_loader *loader = context;
 	struct pesa_profile_totals *totals = &loader->profile->totals;
-	const struct pesa_text text = {text_at, loader};
+	const struct pesa_text text = {profile_text_at, loader};
 	struct pesa_place place[PESA_WALK_STEPS_MAX];
 	struct pesa_error *error, *text_error;
 	struct pesa_walk_result result;

@@ -8,7 +8,7 @@
  * so that stock perf records it from sysfs by itself and prints it with `perf report --header`.
  *
  * Names in that section (all values are text): xlen, retire_width, counter_bits, minimum_period,
- * ct_targets, ctr_depth, cause_names (comma-separated "BIT:NAME"), core (the core description),
+ * ct_targets, ctr_depth, call_stacks, cause_names (comma-separated "BIT:NAME"), core (the core description),
  * model (the processor model, as for -mcpu), frequency (Hz, nominal), samplers.
  *
  * Threads: different objects may be used by different threads at the same time, one object by one
@@ -36,6 +36,7 @@ struct pesa_capabilities {
 	uint32_t minimum_period; /**< cycles */
 	uint32_t ct_targets;	 /**< control transfer targets in a record: 0, 1 or 2 */
 	uint32_t ctr_depth;	 /**< entries of control transfer records, 0: none */
+	uint32_t call_stacks;	 /**< 1: they can be the call stack (RASEMU) */
 	uint16_t cause_mask;	 /**< CAUSE bits that are tracked */
 	char cause_names[PESA_CAUSE_COUNT][PESA_CAPABILITY_NAME_MAX]; /**< "" where not tracked */
 	char core[PESA_CAPABILITY_NAME_MAX];  /**< core description, "" if none */

@@ -126,17 +126,19 @@
 /* sctrctl: modes that are recorded, freezing by a sample, types that are not recorded. */
 #define PESA_CTR_CONTROL_U	       (1 << 0)	 /**< transfers in user mode */
 #define PESA_CTR_CONTROL_S	       (1 << 1)	 /**< transfers in supervisor mode */
+#define PESA_CTR_CONTROL_RASEMU	       (1 << 7)	 /**< optional: calls push, returns pop */
 #define PESA_CTR_CONTROL_LCOFIFRZ      (1 << 12) /**< a sample sets FROZEN */
 #define PESA_CTR_CONTROL_INHIBIT_SHIFT 32 /**< bit 32 + type: such transfers are not recorded */
 #define PESA_CTR_CONTROL_INHIBITS      0xff2e00000000 /**< not-taken branches never are */
 /** All of it that is defined. */
 #define PESA_CTR_CONTROL_MASK                                                  \
 	(PESA_CTR_CONTROL_INHIBITS | PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S | \
-	 PESA_CTR_CONTROL_LCOFIFRZ)
-#define PESA_CTR_STATUS_FROZEN	0x80000000 /**< nothing is recorded until it is cleared */
-#define PESA_CTR_SOURCE_V	1	   /**< the entry is valid */
-#define PESA_CTR_TARGET_MISP	1	   /**< the transfer was mispredicted */
-#define PESA_CTR_DATA_TYPE_MASK 0xf	   /**< PESA_CTR_EXCEPTION to PESA_CTR_OTHER_DIRECT */
+	 PESA_CTR_CONTROL_RASEMU | PESA_CTR_CONTROL_LCOFIFRZ)
+#define PESA_CTR_STATUS_WRPTR_MASK 0xff	      /**< the physical entry that is written next */
+#define PESA_CTR_STATUS_FROZEN	   0x80000000 /**< nothing is recorded until it is cleared */
+#define PESA_CTR_SOURCE_V	   1	      /**< the entry is valid */
+#define PESA_CTR_TARGET_MISP	   1	      /**< the transfer was mispredicted */
+#define PESA_CTR_DATA_TYPE_MASK	   0xf	      /**< PESA_CTR_EXCEPTION to PESA_CTR_OTHER_DIRECT */
 
 /* ctrdata: the type of a transfer. */
 #define PESA_CTR_EXCEPTION	1  /**< to the handler of an exception */

@@ -43,8 +43,11 @@ struct pesa_sample {
 	bool exact_ip;	    /**< PERF_RECORD_MISC_EXACT_IP */
 	const uint8_t *raw; /**< PERF_SAMPLE_RAW payload, unaligned; NULL: none */
 	uint32_t raw_size;  /**< bytes, perf's padding included */
-	const uint8_t *branches;  /**< struct pesa_branch_entry[], unaligned; NULL: none */
-	uint64_t branch_count;	  /**< how many */
+	const uint8_t *branches; /**< struct pesa_branch_entry[], unaligned; NULL: none */
+	uint64_t branch_count;	 /**< how many */
+	/** The hardware's place behind that of the newest entry, modulo their number
+	 * (PERF_SAMPLE_BRANCH_HW_INDEX + 1); 0: unknown. */
+	uint64_t branch_next;
 	const uint8_t *callchain; /**< uint64_t[], unaligned; NULL: none */
 	uint64_t callchain_count; /**< how many */
 	/** PERF_SAMPLE_REGS_USER of 64 bit and PERF_SAMPLE_STACK_USER, of this byte order: the program's

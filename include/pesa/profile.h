@@ -105,6 +105,11 @@ struct pesa_profile_totals {
 		impossible; /**< raw records that could not be read (their weight is unattributed) */
 	uint64_t other_events; /**< samples of events not selected */
 	uint64_t overflowed;   /**< samples left out because the sum of all weights would not fit */
+	/** Samples whose call chain is a call stack of the hardware (RASEMU of Ssctr, LBR), where a
+	 * listener took chains. */
+	uint64_t call_stacks;
+	uint64_t
+		cut_call_stacks; /**< of them, those that lack calls: the hardware keeps the newest */
 	uint64_t distinct_records; /**< distinct records, each walked once */
 	double period;		   /**< mean cycles per sample; 0 for an exact profile */
 	double period_squared;	   /**< sum over the samples of their squared periods */

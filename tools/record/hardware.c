@@ -60,10 +60,10 @@ static const struct argp_option descriptions[] = {
 	{"inherit", KEY_INHERIT, NULL, 0,
 	 "With the threads and processes that these make (default)", 0},
 	{"no-inherit", 'i', NULL, 0, "Without the threads and processes that these make", 0},
-	{NULL, 'g', "fp|dwarf[,SIZE]", OPTION_ARG_OPTIONAL,
-	 "Call chains: by frame pointers or by SIZE bytes of the stack (default: 8192); without a "
-	 "mode exact ones on the virtual core, and frame pointers through the kernel; the mode may "
-	 "be a word of its own",
+	{NULL, 'g', "fp|dwarf[,SIZE]|lbr", OPTION_ARG_OPTIONAL,
+	 "Call chains: by frame pointers, by SIZE bytes of the stack (default: 8192), or by the "
+	 "call stack that the hardware keeps (RASEMU of Ssctr); without a mode exact ones on the "
+	 "virtual core, and frame pointers through the kernel; the mode may be a word of its own",
 	 0},
 	{"call-graph", KEY_CALL_GRAPH, "MODE", 0, "The same as -g MODE", 0},
 	{"all-cgroups", KEY_CGROUPS, NULL, 0, "Record the control group of each sample", 0},
@@ -107,7 +107,8 @@ static void set_switch(struct record_hardware *hardware, const char *text,
 
 static bool is_callchain_mode(const char *word)
 {
-	return !strcmp(word, "fp") || !strcmp(word, "dwarf") || !strncmp(word, "dwarf,", 6);
+	return !strcmp(word, "fp") || !strcmp(word, "lbr") || !strcmp(word, "dwarf") ||
+	       !strncmp(word, "dwarf,", 6);
 }
 
 static void set_callchain(struct record_hardware *hardware, const char *text,
@@ -124,8 +125,12 @@ static void set_callchain(struct record_hardware *hardware, const char *text,
 		sampling->callchain = PESA_CALLCHAIN_FRAME_POINTER;
 		return;
 	}
+	if (!strcmp(text, "lbr")) {
+		sampling->callchain = PESA_CALLCHAIN_HARDWARE;
+		return;
+	}
 	if (!is_callchain_mode(text))
-		profile_bad_value(state, "-g", text, "fp, dwarf, dwarf,SIZE");
+		profile_bad_value(state, "-g", text, "fp, dwarf, dwarf,SIZE, lbr");
 	if (text[5] && (!number_read(text + 6, 0, 8, PESA_STACK_DUMP_MAX, &size) || size % 8))
 		profile_bad_value(state, "-g", text,
 				  "dwarf,SIZE with a multiple of 8 from 8 to 65528 bytes");

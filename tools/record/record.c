@@ -585,6 +585,13 @@ static int record_virtual(struct arguments *arguments, char **command)
 	struct pesa_error *error;
 	int status;
 
+	if (arguments->hardware.options.sampling.callchain == PESA_CALLCHAIN_HARDWARE)
+		return profile_fail(
+			"record",
+			pesa_error_create(
+				PESA_ERROR_UNSUPPORTED,
+				"-g lbr: the virtual core keeps no call stack of limited depth: -g "
+				"without a mode records exact call chains"));
 	error = prepare(arguments, arguments->program[0], &found, &record);
 	if (error)
 		return profile_fail("record", error);

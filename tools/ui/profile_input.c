@@ -280,6 +280,12 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 			    totals->skidding_samples);
 	if (totals->impossible)
 		ui_text_add(line, ", %" PRIu64 " unreadable raw records", totals->impossible);
+	if (totals->cut_call_stacks)
+		ui_text_add(line,
+			    ", %" PRIu64 " of %" PRIu64
+			    " call chains are cut: the hardware keeps %" PRIu32 " calls",
+			    totals->cut_call_stacks, totals->call_stacks,
+			    pesa_profile_capabilities(input->profile)->ctr_depth);
 	if (losses->throttled)
 		ui_text_add(line, ", throttled %" PRIu64 " times", losses->throttled);
 	if (losses->damaged_records || losses->damaged_bytes)
@@ -343,6 +349,8 @@ void profile_json_header_for(const struct profile_input *input, struct ui_json *
 	ui_json_member(json, "distinct_records", ui_json_count(totals->distinct_records));
 	ui_json_member(json, "lost", ui_json_count(totals->lost));
 	ui_json_member(json, "impossible_records", ui_json_count(totals->impossible));
+	ui_json_member(json, "call_stacks", ui_json_count(totals->call_stacks));
+	ui_json_member(json, "cut_call_stacks", ui_json_count(totals->cut_call_stacks));
 	ui_json_member(json, "throttled", ui_json_count(losses->throttled));
 	ui_json_member(json, "damaged_records", ui_json_count(losses->damaged_records));
 	ui_json_member(json, "damaged_bytes", ui_json_count(losses->damaged_bytes));

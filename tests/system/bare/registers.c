@@ -168,8 +168,8 @@ static void check_transfers(void)
 		return;
 	csr_write(PESA_CSR_SCTRCTL, ~0ul);
 	got = csr_read(PESA_CSR_SCTRCTL);
-	check(got == PESA_CTR_CONTROL_MASK, "sctrctl has the modes, the types, and freezing", "",
-	      got);
+	check(got == PESA_CTR_CONTROL_MASK,
+	      "sctrctl has the modes, the types, call stacks and freezing", "", got);
 	csr_write(PESA_CSR_SCTRCTL, 0);
 	select(CTR_DEPTH - 1);
 	csr_write(PESA_CSR_SIREG, 0x80001235);
@@ -181,6 +181,16 @@ static void check_transfers(void)
 	select(CTR_DEPTH);
 	csr_write(PESA_CSR_SIREG, 0x80001235);
 	check(!csr_read(PESA_CSR_SIREG), "one behind it reads 0", "", csr_read(PESA_CSR_SIREG));
+	csr_write(PESA_CSR_SCTRSTATUS, ~0ul & ~PESA_CTR_STATUS_FROZEN);
+	got = csr_read(PESA_CSR_SCTRSTATUS);
+	check(got == CTR_DEPTH - 1ul, "sctrstatus.WRPTR has the bits of the depth", "", got);
+	/* Physical entry CTR_DEPTH - 2 is the newest, then the one behind it. */
+	select(0);
+	csr_write(PESA_CSR_SIREG, 0x80009991);
+	csr_write(PESA_CSR_SCTRSTATUS, 0);
+	select(1);
+	check(csr_read(PESA_CSR_SIREG) == 0x80009991, "WRPTR says which entry is the newest", "",
+	      csr_read(PESA_CSR_SIREG));
 	bare_run_in(MODE_S, clear_transfers, 0);
 	select(CTR_DEPTH - 1);
 	check(!csr_read(PESA_CSR_SIREG), "sctrclr clears it", "", csr_read(PESA_CSR_SIREG));

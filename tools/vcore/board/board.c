@@ -36,13 +36,20 @@
 #include "tools/vcore/guest/turn.h"
 
 /* The interface of the emulator's patch, which has the same layouts in target/riscv/pesa.h. */
+struct board_transfers {
+	unsigned int next;			     /* place of the next record */
+	unsigned int count;			     /* of valid records */
+	struct transfer newest[PESA_CTR_DEPTH_MOST]; /* newest first */
+};
+
 struct board_timing {
 	void (*program)(unsigned int hart, uint64_t period);
 	void (*select)(unsigned int hart, unsigned int event);
 	const struct board_event *events;
 	unsigned int event_count;
-	void (*transfers)(unsigned int hart, uint64_t control, bool clear);
-	unsigned int (*recorded)(unsigned int hart, struct transfer *transfers, unsigned int most);
+	void (*transfers)(unsigned int hart, uint64_t control, const struct board_transfers *held);
+	void (*recorded)(unsigned int hart, struct board_transfers *held);
+	void (*trapped)(unsigned int hart, uint64_t pc);
 	void (*interrupt)(unsigned int hart, uint64_t pc);
 	void (*leave)(unsigned int hart, uint64_t pc);
 	bool every_block; /* pass every block, not only those of harts whose counter runs outside
@@ -51,8 +58,7 @@ struct board_timing {
 
 struct board_sample {
 	uint64_t pc, data, details, bt[2];
-	const struct transfer *transfers; /* newest first */
-	unsigned int transfer_count;
+	const struct board_transfers *transfers;
 };
 
 enum board_fate { BOARD_DISCARDED, BOARD_TAKEN, BOARD_FILTERED, BOARD_FATES };
@@ -69,6 +75,7 @@ struct board_hart {
 	unsigned int event; /* the selected event: PESA_SELECT_CYCLES or the number of an event */
 	uint64_t counted;   /* count of events other than cycles */
 	uint64_t transfers; /* sctrctl: which transfers are recorded; 0: none */
+	uint64_t trapped;   /* where execution was at the last trap to supervisor mode */
 	uint64_t samples[BOARD_FATES];
 };
 
@@ -91,32 +98,33 @@ static uint64_t interval(struct hart *hart)
 	return hart->process->board->hart[hart->index].period;
 }
 
-/* Copy the records, newest first; returns their number. */
-static unsigned int newest_transfers(const struct retire *retire, struct transfer *transfers,
-				     unsigned int most)
+static void copy_transfers(const struct retire *retire, struct board_transfers *held)
 {
-	unsigned int count = 0;
+	held->next = retire->transfer_next;
+	held->count = retire->transfer_count;
+	for (uint32_t i = 0; i < held->count; i++)
+		held->newest[i] = *retire_newest_transfer(retire, i);
+}
 
-	while (count < most && count < retire->ctr_depth && count < retire->transfer_count) {
-		uint64_t newest = retire->transfer_count - 1;
-
-		transfers[count] = retire->transfers[(newest - count) % retire->ctr_depth];
-		count++;
-	}
-	return count;
+static void set_transfers(struct retire *retire, const struct board_transfers *held)
+{
+	retire->transfer_count = held->count < retire->ctr_depth ? held->count : retire->ctr_depth;
+	retire->transfer_next = held->next;
+	for (uint32_t i = 0; i < retire->transfer_count; i++)
+		*retire_newest_transfer(retire, i) = held->newest[i];
 }
 
 static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
 {
 	struct board *board = hart->process->board;
 	struct board_hart *state = &board->hart[hart->index];
-	struct transfer transfers[PESA_CTR_DEPTH_MOST];
+	struct board_transfers transfers = {0};
 	struct board_sample sample = {
 		.pc = record->pc,
 		.data = record->data,
 		.details = record->details,
 		.bt = {record->bt[0], record->bt[1]},
-		.transfers = transfers,
+		.transfers = &transfers,
 	};
 	enum board_fate fate;
 
@@ -124,12 +132,12 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	if (sampler != VCORE_SAMPLER_SHPMS)
 		return;
 	if (state->transfers)
-		sample.transfer_count =
-			newest_transfers(&hart->retire, transfers, PESA_CTR_DEPTH_MOST);
+		copy_transfers(&hart->retire, &transfers);
 	fate = board->sample(hart->index, &sample);
 	state->samples[fate]++;
-	/* A sample freezes the records if LCOFIFRZ is set. */
-	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ)
+	/* A sample freezes the records if LCOFIFRZ is set; a call stack goes on unseen. */
+	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ &&
+	    !(state->transfers & PESA_CTR_CONTROL_RASEMU))
 		state->transfers = 0;
 }
 
@@ -155,19 +163,67 @@ static uint64_t transfer_mode(uint64_t address)
 	return (int64_t)address < 0 ? PESA_CTR_CONTROL_S : PESA_CTR_CONTROL_U;
 }
 
-static bool records_transfer(const struct hart *hart, const struct transfer *transfer)
+/*
+ * The transfer of a user-mode instruction that an interrupt followed.  The model sees it go to the
+ * handler; it went to the address that the handler is to return to.
+ */
+static void undo_interrupt(const struct board_hart *state, const struct insn *insn,
+			   struct transfer *transfer)
 {
-	uint64_t control = hart->process->board->hart[hart->index].transfers;
+	static const uint32_t types[] = {
+		[PESA_FLOW_INDIRECT_CALL] = PESA_CTR_INDIRECT_CALL,
+		[PESA_FLOW_CALL] = PESA_CTR_DIRECT_CALL,
+		[PESA_FLOW_RETURN] = PESA_CTR_RETURN,
+		[PESA_FLOW_COROUTINE] = PESA_CTR_COROUTINE,
+	};
 
-	return control & transfer_mode(transfer->source) &&
-	       control & transfer_mode(transfer->target) &&
-	       !(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer->type) & 1);
+	if (transfer_mode(transfer->source) != PESA_CTR_CONTROL_U ||
+	    transfer_mode(transfer->target) != PESA_CTR_CONTROL_S ||
+	    insn->flow >= sizeof(types) / sizeof(types[0]) || !types[insn->flow])
+		return;
+	transfer->type = types[insn->flow];
+	transfer->target = insn->target ? insn->target : state->trapped;
+}
+
+static void record_transfer(struct hart *hart, const struct insn *insn,
+			    const struct transfer *retired)
+{
+	const struct board_hart *state = &hart->process->board->hart[hart->index];
+	struct transfer transfer = *retired;
+	uint64_t control = state->transfers;
+	bool stack = control & PESA_CTR_CONTROL_RASEMU;
+
+	if (!control)
+		return;
+	if (stack)
+		undo_interrupt(state, insn, &transfer);
+	if (!(control & transfer_mode(transfer.source)) ||
+	    !(control & transfer_mode(transfer.target)))
+		return;
+	if (!stack) {
+		if (!(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer.type) & 1))
+			retire_push_transfer(&hart->retire, &transfer);
+		return;
+	}
+	switch (transfer.type) {
+	case PESA_CTR_COROUTINE:
+		retire_pop_transfer(&hart->retire);
+		retire_push_transfer(&hart->retire, &transfer);
+		break;
+	case PESA_CTR_INDIRECT_CALL:
+	case PESA_CTR_DIRECT_CALL:
+		retire_push_transfer(&hart->retire, &transfer);
+		break;
+	case PESA_CTR_RETURN:
+		retire_pop_transfer(&hart->retire);
+		break;
+	}
 }
 
 static const struct sample_sink registers = {
 	.interval = interval,
 	.deliver = deliver,
-	.records_transfer = records_transfer,
+	.record_transfer = record_transfer,
 	.count = count_event,
 	.on_time = true,
 };
@@ -203,8 +259,8 @@ static void on_select(unsigned int index, unsigned int event)
 		board_process->board->hart[index].event = event;
 }
 
-/* Software selected the transfers to record. */
-static void on_transfers(unsigned int index, uint64_t control, bool clear)
+/* Software selected the transfers to record, after those that are held. */
+static void on_transfers(unsigned int index, uint64_t control, const struct board_transfers *held)
 {
 	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
 	struct board_hart *state;
@@ -215,20 +271,29 @@ static void on_transfers(unsigned int index, uint64_t control, bool clear)
 	if (state->period)
 		hart_consume(hart, true);
 	state->transfers = control & (PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S) ? control : 0;
-	if (clear)
-		hart->retire.transfer_count = 0;
+	if (state->transfers)
+		set_transfers(&hart->retire, held);
 }
 
 /* Software reads the records while the hart continues to record. */
-static unsigned int on_recorded(unsigned int index, struct transfer *transfers, unsigned int most)
+static void on_recorded(unsigned int index, struct board_transfers *held)
 {
 	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
 
+	held->next = 0;
+	held->count = 0;
 	if (!hart)
-		return 0;
+		return;
 	if (board_process->board->hart[index].period)
 		hart_consume(hart, true);
-	return newest_transfers(&hart->retire, transfers, most);
+	copy_transfers(&hart->retire, held);
+}
+
+/* The hart traps to supervisor mode in place of the instruction at `pc`, or by it. */
+static void on_trap(unsigned int index, uint64_t pc)
+{
+	if (index < BOARD_HARTS)
+		board_process->board->hart[index].trapped = pc;
 }
 
 /* ---- The emulator's callbacks -------------------------------------------------------------- */
@@ -470,6 +535,7 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 		.event_count = board_events(board.events),
 		.transfers = on_transfers,
 		.recorded = on_recorded,
+		.trapped = on_trap,
 		.interrupt = on_interrupt,
 		.leave = on_leave,
 		.every_block = interrupts != NULL,

@@ -14,9 +14,11 @@ void retire_begin(struct hart *hart, uint64_t start)
 	const struct vcore_control *control = hart->process->control;
 	struct retire *retire = &hart->retire;
 	struct transfer *transfers = retire->transfers;
+	uint32_t mask = retire->transfer_mask;
 
 	memset(retire, 0, sizeof(*retire));
 	retire->transfers = transfers;
+	retire->transfer_mask = mask;
 	retire->start = start;
 	retire->stage.width = hart->process->core->retire_width;
 	retire->stage.room = retire->stage.width;
@@ -77,7 +79,6 @@ static uint32_t transfer_type(const struct insn *insn, uint64_t target)
 void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target, uint16_t cause)
 {
 	const struct sample_sink *sink = hart->process->sink;
-	struct retire *retire = &hart->retire;
 	struct transfer transfer = {
 		.source = insn->pc,
 		.target = target,
@@ -85,6 +86,8 @@ void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target
 		.mispredicted = cause & PESA_CAUSE_BRANCH_MISPREDICT,
 	};
 
-	if (!sink->records_transfer || sink->records_transfer(hart, &transfer))
-		retire->transfers[retire->transfer_count++ % retire->ctr_depth] = transfer;
+	if (sink->record_transfer)
+		sink->record_transfer(hart, insn, &transfer);
+	else
+		retire_push_transfer(&hart->retire, &transfer);
 }

@@ -45,8 +45,11 @@ struct retire {
 	uint64_t lost;		   /* messages lost since the last one that was sent */
 	const struct insn *newest; /* newest retired instruction, or NULL */
 	struct samplers samplers;
-	struct transfer *transfers; /* ring of ctr_depth entries */
-	uint64_t transfer_count;
+	/* Control transfer records: a ring of the next power of two above ctr_depth. */
+	struct transfer *transfers;
+	uint32_t transfer_mask;	 /* its size - 1 */
+	uint32_t transfer_next;	 /* place of the next record, modulo the ring's size */
+	uint32_t transfer_count; /* valid records from the newest on, at most ctr_depth */
 };
 
 /* The passage of one instruction through the pipeline, as the retire stage needs it. */
@@ -74,8 +77,9 @@ struct sample_sink {
 	/* Return the number of cycles to the next sample. */
 	uint64_t (*interval)(struct hart *hart);
 	void (*deliver)(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record);
-	/* Return whether to record a control transfer; NULL: record all. */
-	bool (*records_transfer)(const struct hart *hart, const struct transfer *transfer);
+	/* Record a control transfer by `insn`, or not; NULL: record all. */
+	void (*record_transfer)(struct hart *hart, const struct insn *insn,
+				const struct transfer *transfer);
 	/*
 	 * Called for a retired instruction while the period counter counts an event other than
 	 * cycles; NULL: it always counts cycles.
@@ -98,6 +102,25 @@ void retire_begin(struct hart *hart, uint64_t start);
  */
 void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record,
 		   const struct insn *oldest, const struct insn *youngest);
+/* Record a transfer as the newest; forget the newest one. */
+static inline void retire_push_transfer(struct retire *retire, const struct transfer *transfer)
+{
+	retire->transfers[retire->transfer_next++ & retire->transfer_mask] = *transfer;
+	retire->transfer_count += retire->transfer_count < retire->ctr_depth;
+}
+
+static inline void retire_pop_transfer(struct retire *retire)
+{
+	retire->transfer_next--;
+	retire->transfer_count -= retire->transfer_count > 0;
+}
+
+/* Record `index`, of transfer_count, of which 0 is the newest. */
+static inline struct transfer *retire_newest_transfer(const struct retire *retire, uint32_t index)
+{
+	return &retire->transfers[(retire->transfer_next - 1 - index) & retire->transfer_mask];
+}
+
 /* A control transfer retires. */
 void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target, uint16_t cause);
 

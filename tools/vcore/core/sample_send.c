@@ -62,7 +62,6 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	struct process *process = hart->process;
 	struct retire *retire = &hart->retire;
 	uint64_t lost = retire->lost < PESA_RECORD_LOST_MASK ? retire->lost : PESA_RECORD_LOST_MASK;
-	uint32_t depth = process->core->ctr_depth;
 	struct vcore_message message = {
 		.type = VCORE_MESSAGE_SAMPLE,
 		.cpu = (uint16_t)hart->index,
@@ -73,7 +72,7 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	struct pesa_branch_entry *branches = (struct pesa_branch_entry *)tail;
 	size_t words;
 	bool cut = false;
-	uint64_t count = retire->transfer_count < depth ? retire->transfer_count : depth;
+	uint32_t count = retire->transfer_count;
 
 	if (sampler != VCORE_SAMPLER_SHPMS)
 		count = 0;
@@ -82,15 +81,18 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	record->xlen = 64;
 	record->size = PESA_RECORD_SIZE;
 	record->flags |= (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
-	for (uint64_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		const struct transfer *transfer = retire_newest_transfer(retire, i);
+
 		branches[i] = (struct pesa_branch_entry){
-			.from = retire->transfers[(retire->transfer_count - 1 - i) % depth].source,
-			.to = retire->transfers[(retire->transfer_count - 1 - i) % depth].target,
+			.from = transfer->source,
+			.to = transfer->target,
 		};
+	}
 	message.sample.period = process->control->period;
 	message.sample.record = *record;
 	message.sample.sampler = sampler;
-	message.sample.branches = (uint32_t)count;
+	message.sample.branches = count;
 	words = count * sizeof(branches[0]) / sizeof(*tail);
 	if (sampler == VCORE_SAMPLER_SHPMS)
 		words += copy_chain(hart, &message, tail + words, &cut);

@@ -102,7 +102,10 @@ static struct pesa_error *create_parts(struct hart *hart)
 	if (error)
 		return error;
 	hart->predictor = predictor_create(core);
-	hart->retire.transfers = calloc(core->ctr_depth + 1, sizeof(*hart->retire.transfers));
+	while (hart->retire.transfer_mask + 1 < core->ctr_depth)
+		hart->retire.transfer_mask = hart->retire.transfer_mask * 2 + 1;
+	hart->retire.transfers =
+		calloc(hart->retire.transfer_mask + 1, sizeof(*hart->retire.transfers));
 	return hart->predictor && hart->retire.transfers ? NULL : pesa_error_no_memory();
 }
 
