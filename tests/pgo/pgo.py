@@ -12,7 +12,7 @@ another input, and their cycles are compared:
   exact      every execution
   own        the compiler's own instrumentation
 
---stale adds a profile (200k) of a build with other flags, -O1, of the same sources.
+--stale adds a profile (200k) of a build with other flags, -fno-inline, of the same sources.
 
 Recordings, counts and programs stay in the cache, by the contents of all that they are made of, so that a run that was
 interrupted goes on where it was.  With -o the tables in FILE (Documentation/pgo.md) are replaced.
@@ -207,7 +207,7 @@ class Program:
         builds = {"none": base, "own": self.instrumented()}
         builds.update((kind, self.optimised(profile)) for kind, profile in profiles.items())
         if stale:
-            builds["stale"] = self.optimised(self.profiles(self.build("-O1"), core)["200k"])
+            builds["stale"] = self.optimised(self.profiles(self.build("-fno-inline"), core)["200k"])
         return {kind: self.cycles(path, core, self.other) for kind, path in builds.items()}
 
 
