@@ -126,13 +126,21 @@ def folder_of(arguments):
     return contextlib.nullcontext(arguments.keep) if arguments.keep else tempfile.TemporaryDirectory(prefix="pesa-compare-")
 
 
+def comparison_of(data):
+    """What `pesa compare` finds in a recording.  Of a number that depends on the data it proposes none: the change says only which."""
+    found = json.loads(run([PESA, "compare", "--json", "--min-share", "0", "-i", data]))
+    for one in found["classes"]:
+        one["change"] = one["change"] or f"{one['class']}.{one['resource'] or 'latency'}"
+    return found
+
+
 def measure(name, core, arguments, changes, seed=None):
     """What is found in a recording with these changes; its cycles."""
     with folder_of(arguments) as folder:
         data, summary = record(name, core, arguments.scale, changes, seed, folder)
         with open(summary, encoding="utf-8") as file:
             cycles = json.load(file)["cycles"]
-        return json.loads(run([PESA, "compare", "--json", "--min-share", "0", "-i", data])), cycles
+        return comparison_of(data), cycles
 
 
 def cycles_with(name, core, arguments, changes):

@@ -26,19 +26,15 @@ import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from accuracy import PESA  # noqa: E402  pylint: disable=wrong-import-position
+from accuracy import PESA, Failed  # noqa: E402  pylint: disable=wrong-import-position
 from columns import wrapped  # noqa: E402  pylint: disable=wrong-import-position
-from compare import PERIOD, Model, classes_of, judge, key_of, names_of  # noqa: E402  pylint: disable=wrong-import-position
+from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_of  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- random programs: begin -->\n", "<!-- random programs: end -->\n"
 SYSROOT = "/usr/riscv64-linux-gnu"
 SEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "random_seeds")
 ROUNDS = 4  # of the run that tells how long a round takes
-
-
-class Failed(Exception):
-    pass
 
 
 def run(words):
@@ -80,7 +76,7 @@ class Trial:
 
     def compare(self, core, changes, rounds):
         data, cycles = self.record(core, changes, rounds)
-        return json.loads(run([PESA, "compare", "--json", "--min-share", "0", "-i", data])), cycles
+        return comparison_of(data), cycles
 
 
 def lower(generator, model, classes):
