@@ -48,7 +48,7 @@ struct compare_candidate {
 	double exact;
 	double misfit; /* relative misfit of regions, after the measured part is subtracted */
 	unsigned int generation; /* generation of the model from which the effect was determined */
-	bool screened;		 /* the effect was determined on a few paths only (screen.c) */
+	bool screened;		 /* the effect was determined on a few paths only (effect.c) */
 	bool closed;	/* not tried again: its only step is taken, or a finding excludes it */
 	bool refused;	/* in this round: not selected, because closed or not significant */
 	bool settled;	/* in this round: its value is chosen */

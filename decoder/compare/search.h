@@ -14,7 +14,7 @@
  * 	      |
  * 	 forward_selection.c   +-> residuals of the model with the findings so far
  * 	      |                |   effect of each candidate, first of a small step; on
- * 	      |                |   a few paths first (screen.c)
+ * 	      |                |   a few paths first (effect.c)
  * 	      |                |   for those that explain most: the value that explains most
  * 	      |                +-- if significant, it becomes a finding (finding.c) in the model
  * 	      |
@@ -46,7 +46,7 @@ struct compare_region_sum {
 	double uncertain;	    /* cycles by which ordering may change the prediction */
 };
 
-/* Paths on which candidates are tried first (screen.c). */
+/* Paths on which candidates are tried first (effect.c). */
 struct compare_screen {
 	uint8_t *path;	     /* by path: whether it is one of them */
 	double *occurrences; /* by node: in the counted part of these paths */
@@ -139,7 +139,7 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
 			       int value);
 
-/* ---- Screening (screen.c) -------------------------------------------------------------------- */
+/* ---- Screening (effect.c) -------------------------------------------------------------------- */
 
 struct pesa_error *compare_screen_choose(struct compare_search *search);
 void compare_screen_free(struct compare_screen *screen);
