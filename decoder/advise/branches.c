@@ -135,16 +135,7 @@ static struct pesa_error *advise_on_prediction(struct pesa_advice *advice, uint3
 	else if (measured && measured->retired_samples)
 		remark.share = (double)(measured->mispredicted[0] + measured->mispredicted[1]) /
 			       (double)measured->retired_samples;
-	remark.saved = advise_part(advice, measured, remark.cycles);
-	for (unsigned int i = 0; advice->why && i < pesa_why_gain_count(advice->why); i++) {
-		const struct pesa_why_gain *gain = pesa_why_gain(advice->why, i);
-
-		if (gain->change != PESA_WHY_PREDICT || gain->place.dso != remark.place.dso ||
-		    gain->place.address != remark.place.address)
-			continue;
-		remark.saved = gain->saved;
-		remark.modelled = true;
-	}
+	advise_estimate(advice, measured, PESA_WHY_PREDICT, &remark);
 	if (is_conditional(code, number)) {
 		remark.other = start_of(code, hottest(code, number)->to);
 		if (ends_loop(code, number) && remark.saved.value >= advice->least)

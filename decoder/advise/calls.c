@@ -15,27 +15,18 @@
 #define EXECUTED_MAX 150 /* instructions of one call: more hide what the call costs */
 #define SITES_MAX    64	 /* calls of one function that are looked at */
 
-struct site {
-	uint32_t block;
-	double executions;
-};
-
 struct called {
 	uint32_t entry; /* its first block */
 	const struct pesa_symbol *function;
-	double calls, executed; /* executions of its direct calls; of its instructions */
-	struct site site[SITES_MAX];
+	double calls, executed;	  /* executions of its direct calls; of its instructions */
+	uint32_t site[SITES_MAX]; /* blocks that end with a call of it */
 	unsigned int sites;
 	bool recursive;
 };
 
 static bool starts_with(const struct pesa_insn *insn, const char *name)
 {
-	const char *record = pesa_opcode_get(insn->opcode)->name;
-
-	if (!strncmp(record, "C_", 2))
-		record += 2;
-	return !strncmp(record, name, strlen(name));
+	return !strncmp(advise_opcode_name(insn), name, strlen(name));
 }
 
 /* addi sp, sp, N */
@@ -43,15 +34,8 @@ static bool moves_stack(const struct pesa_insn *insn)
 {
 	return starts_with(insn, "ADDI") && insn->operands >= 2 &&
 	       insn->operand[0].kind == PESA_OPERAND_REGISTER && insn->operand[0].output &&
-	       insn->operand[0].value == 2 && insn->operand[1].value == 2;
-}
-
-static bool is_saved_register(int64_t reg)
-{
-	const int64_t number = reg % 32;
-
-	return reg < PESA_REGISTER_V0 && ((reg < PESA_REGISTER_F0 && number == 1) || number == 8 ||
-					  number == 9 || (number >= 18 && number <= 27));
+	       insn->operand[0].value == ADVISE_STACK_POINTER &&
+	       insn->operand[1].value == ADVISE_STACK_POINTER;
 }
 
 /* sd s1, 8(sp), or ld s1, 8(sp) */
@@ -62,8 +46,8 @@ static bool keeps_register(const struct pesa_insn *insn)
 	uint8_t base;
 
 	return properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE) &&
-	       advise_base(insn, &base, &offset) && base == 2 &&
-	       is_saved_register(insn->operand[0].value);
+	       advise_base(insn, &base, &offset) && base == ADVISE_STACK_POINTER &&
+	       advise_is_kept_for_caller(insn->operand[0].value);
 }
 
 /* What the blocks of a function have in common with being called. */
@@ -124,11 +108,11 @@ static struct pesa_error *advise_on(struct pesa_advice *advice, struct called *c
 	struct pesa_error *error = edit_callee(advice, called, &edits);
 
 	for (unsigned int i = 0; i < called->sites && !error; i++)
-		error = edit_site(advice, called->site[i].block, &edits);
+		error = edit_site(advice, called->site[i], &edits);
 	if (!error && is_candidate(called))
 		error = advise_try(advice, &edits, &all);
 	for (unsigned int i = 0; i < called->sites && !error && is_candidate(called); i++) {
-		const struct advise_block *block = &advice->code.block[called->site[i].block];
+		const struct advise_block *block = &advice->code.block[called->site[i]];
 		struct pesa_advice_remark one = all;
 
 		one.place.dso = block->dso;
@@ -166,8 +150,7 @@ static bool collect(const struct pesa_advice *advice, const uint32_t *calls, uin
 	     i++) {
 		if (called->sites == SITES_MAX)
 			return false;
-		called->site[called->sites].block = calls[i];
-		called->site[called->sites++].executions = code->block[calls[i]].executions;
+		called->site[called->sites++] = calls[i];
 		called->calls += code->block[calls[i]].executions;
 	}
 	return true;

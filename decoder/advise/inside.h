@@ -40,9 +40,6 @@ const struct pesa_instruction *advise_measured(const struct pesa_advice *advice,
 					       uint32_t instruction);
 /* Its cycles, in all states. */
 double advise_cycles(const struct pesa_advice *advice, uint32_t block, uint32_t instruction);
-/* Part of its cycles with its interval: `part` cycles of those of one instruction. */
-struct pesa_estimate advise_part(const struct pesa_advice *advice,
-				 const struct pesa_instruction *measured, double part);
 
 struct pesa_error *advise_edit(const struct pesa_advice *advice, struct advise_edits *edits,
 			       uint32_t block, uint32_t instruction, enum pesa_why_edit edit,
@@ -51,6 +48,10 @@ struct pesa_error *advise_edit(const struct pesa_advice *advice, struct advise_e
  * by the measured cycles of the instructions that they remove. */
 struct pesa_error *advise_try(const struct pesa_advice *advice, const struct advise_edits *edits,
 			      struct pesa_advice_remark *remark);
+/* Fill in `saved` and `modelled` of a remark by what the model says of a change of its instruction;
+ * without that by `cycles`, a part of what was measured there. */
+void advise_estimate(const struct pesa_advice *advice, const struct pesa_instruction *measured,
+		     enum pesa_why_change change, struct pesa_advice_remark *remark);
 /* Add a remark, if it is large enough. */
 struct pesa_error *advise_add(struct pesa_advice *advice, const struct pesa_advice_remark *remark);
 /* Fill in `loop`. */

@@ -62,15 +62,9 @@ static void find_stalls(const struct pesa_advice *advice, double *exposed)
 static void describe_address(const struct pesa_advice *advice, uint32_t block, uint32_t instruction,
 			     struct pesa_advice_remark *remark)
 {
-	static const enum pesa_advice_address kinds[] = {
-		[ADVISE_STRIDE] = PESA_ADVICE_STRIDE,	  [ADVISE_REGULAR] = PESA_ADVICE_REGULAR,
-		[ADVISE_SAME] = PESA_ADVICE_NO_LOOP,	  [ADVISE_CHASED] = PESA_ADVICE_CHASED,
-		[ADVISE_INDEXED] = PESA_ADVICE_INDEXED,	  [ADVISE_COMPUTED] = PESA_ADVICE_COMPUTED,
-		[ADVISE_NOT_KNOWN] = PESA_ADVICE_UNKNOWN,
-	};
 	struct advise_address_of found = advise_address_of(&advice->code, block, instruction);
 
-	remark->address = found.loop == ADVISE_NONE ? PESA_ADVICE_NO_LOOP : kinds[found.kind];
+	remark->address = found.kind;
 	remark->stride = found.stride;
 	if (found.via != ADVISE_NONE)
 		remark->other = advice->code.instruction[found.via].address;
@@ -103,21 +97,6 @@ static unsigned int distance_of(const struct pesa_advice_remark *remark)
 	return distance < least ? 0 : (unsigned int)fmin(DISTANCE_MAX, distance);
 }
 
-static void estimate(const struct pesa_advice *advice, const struct pesa_instruction *measured,
-		     struct pesa_advice_remark *remark)
-{
-	remark->saved = advise_part(advice, measured, remark->cycles);
-	for (unsigned int i = 0; advice->why && i < pesa_why_gain_count(advice->why); i++) {
-		const struct pesa_why_gain *gain = pesa_why_gain(advice->why, i);
-
-		if (gain->change != PESA_WHY_HIT || gain->place.dso != remark->place.dso ||
-		    gain->place.address != remark->place.address)
-			continue;
-		remark->saved = gain->saved;
-		remark->modelled = true;
-	}
-}
-
 static struct pesa_error *add(struct pesa_advice *advice, uint32_t block, uint32_t instruction,
 			      double exposed)
 {
@@ -139,7 +118,7 @@ static struct pesa_error *add(struct pesa_advice *advice, uint32_t block, uint32
 		remark.share = pesa_why_misses(advice->why, &remark.place).l1d;
 	describe_address(advice, block, instruction, &remark);
 	remark.distance = distance_of(&remark);
-	estimate(advice, measured, &remark);
+	advise_estimate(advice, measured, PESA_WHY_HIT, &remark);
 	return advise_add(advice, &remark);
 }
 

@@ -18,8 +18,9 @@ double advise_cycles(const struct pesa_advice *advice, uint32_t block, uint32_t 
 	return measured ? (double)measured->weight / PESA_CYCLE : 0;
 }
 
-struct pesa_estimate advise_part(const struct pesa_advice *advice,
-				 const struct pesa_instruction *measured, double part)
+/* Part of the cycles of an instruction, with its interval. */
+static struct pesa_estimate part_of(const struct pesa_advice *advice,
+				    const struct pesa_instruction *measured, double part)
 {
 	double all = measured ? (double)measured->weight / PESA_CYCLE : 0, half = 0;
 
@@ -29,6 +30,21 @@ struct pesa_estimate advise_part(const struct pesa_advice *advice,
 		       sqrt(measured->weight_squared * fmin(1, part / all));
 	return (struct pesa_estimate){
 		.value = part, .low = fmax(0, part - half), .high = part + half, .enough = true};
+}
+
+void advise_estimate(const struct pesa_advice *advice, const struct pesa_instruction *measured,
+		     enum pesa_why_change change, struct pesa_advice_remark *remark)
+{
+	remark->saved = part_of(advice, measured, remark->cycles);
+	for (unsigned int i = 0; advice->why && i < pesa_why_gain_count(advice->why); i++) {
+		const struct pesa_why_gain *gain = pesa_why_gain(advice->why, i);
+
+		if (gain->change != change || gain->place.dso != remark->place.dso ||
+		    gain->place.address != remark->place.address)
+			continue;
+		remark->saved = gain->saved;
+		remark->modelled = true;
+	}
 }
 
 /* ---- Edits ----------------------------------------------------------------------------------- */

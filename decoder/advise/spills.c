@@ -13,9 +13,7 @@
 
 #include "decoder/advise/inside.h"
 
-#define STACK_POINTER 2
-#define FRAME_POINTER 8
-#define VALUES_MAX    16 /* of a function that are tried together: those with most cycles */
+#define VALUES_MAX 16 /* of a function that are tried together: those with most cycles */
 
 struct access {
 	uint8_t base;
@@ -29,7 +27,7 @@ struct access {
 /* The accesses to one place of the frame: adjacent after sorting. */
 struct value {
 	size_t first, count;
-	double cycles, loads;
+	double cycles;
 };
 
 struct frame {
@@ -47,10 +45,8 @@ struct frame {
 
 static bool is_addi(const struct pesa_insn *insn)
 {
-	const char *name = pesa_opcode_get(insn->opcode)->name;
+	const char *name = advise_opcode_name(insn);
 
-	if (!strncmp(name, "C_", 2))
-		name += 2;
 	return !strncmp(name, "ADDI", 4) && strncmp(name, "ADDIW", 5) != 0 && insn->operands == 3;
 }
 
@@ -58,11 +54,12 @@ static bool is_addi(const struct pesa_insn *insn)
 static void note_address(struct frame *frame, const struct pesa_insn *insn)
 {
 	const int64_t to = insn->operand[0].value, from = insn->operand[1].value;
-	int64_t *taken = &frame->taken[from == FRAME_POINTER];
+	int64_t *taken = &frame->taken[from == ADVISE_FRAME_POINTER];
 
-	if (to == FRAME_POINTER && from == STACK_POINTER)
+	if (to == ADVISE_FRAME_POINTER && from == ADVISE_STACK_POINTER)
 		frame->frame_pointer = true;
-	else if (to != STACK_POINTER && (from == STACK_POINTER || from == FRAME_POINTER) &&
+	else if (to != ADVISE_STACK_POINTER &&
+		 (from == ADVISE_STACK_POINTER || from == ADVISE_FRAME_POINTER) &&
 		 insn->operand[2].value < *taken)
 		*taken = insn->operand[2].value;
 }
@@ -81,7 +78,7 @@ static struct pesa_error *add_access(const struct pesa_advice *advice, struct fr
 	if (!(properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE)) ||
 	    properties & (PESA_OPCODE_ATOMIC | PESA_OPCODE_VECTOR) || insn->operands < 2 ||
 	    !advise_base(insn, &access.base, &access.offset) ||
-	    (access.base != STACK_POINTER && access.base != FRAME_POINTER))
+	    (access.base != ADVISE_STACK_POINTER && access.base != ADVISE_FRAME_POINTER))
 		return NULL;
 	access.reg = (uint8_t)insn->operand[0].value;
 	access.cycles = advise_cycles(advice, block, instruction);
@@ -111,14 +108,6 @@ static int by_place(const void *left, const void *right)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static bool is_kept_for_caller(uint8_t reg)
-{
-	const uint8_t number = reg % 32;
-
-	return (reg < PESA_REGISTER_F0 && number == 1) || number == 8 || number == 9 ||
-	       (number >= 18 && number <= 27);
-}
-
 /* Whether a place holds a value that could be in a register. */
 static bool is_value(const struct pesa_advice *advice, const struct frame *frame,
 		     const struct value *value)
@@ -127,9 +116,9 @@ static bool is_value(const struct pesa_advice *advice, const struct frame *frame
 	bool same_register = true;
 	double stores = 0, loads = 0;
 
-	if (first->base == FRAME_POINTER && !frame->frame_pointer)
+	if (first->base == ADVISE_FRAME_POINTER && !frame->frame_pointer)
 		return false;
-	if (first->offset >= frame->taken[first->base == FRAME_POINTER])
+	if (first->offset >= frame->taken[first->base == ADVISE_FRAME_POINTER])
 		return false;
 	for (size_t i = 0; i < value->count; i++) {
 		double executions = advice->code.block[first[i].block].executions;
@@ -138,7 +127,8 @@ static bool is_value(const struct pesa_advice *advice, const struct frame *frame
 		same_register &= first[i].reg == first->reg;
 	}
 	/* Stored once when the function is entered, and the same register loaded from there. */
-	if (same_register && is_kept_for_caller(first->reg) && stores <= 1.2 * frame->entries)
+	if (same_register && advise_is_kept_for_caller(first->reg) &&
+	    stores <= 1.2 * frame->entries)
 		return false;
 	return stores > 0 && loads > 0;
 }

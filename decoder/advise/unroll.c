@@ -37,11 +37,9 @@ static uint32_t latch_of(const struct advise_code *code, const struct advise_loo
 /* addi r, r, N, of a register that each iteration moves by N. */
 static bool counts(const struct advise_code *code, uint32_t loop, const struct pesa_insn *insn)
 {
-	const char *name = pesa_opcode_get(insn->opcode)->name;
+	const char *name = advise_opcode_name(insn);
 	struct advise_value next;
 
-	if (!strncmp(name, "C_", 2))
-		name += 2;
 	if (strcmp(name, "ADDI") != 0 && strcmp(name, "ADDIW") != 0)
 		return false;
 	if (insn->operands != 3 || insn->operand[0].value != insn->operand[1].value)

@@ -172,13 +172,18 @@ static const struct {
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
 
-static size_t operation_of(const struct pesa_insn *insn)
+const char *advise_opcode_name(const struct pesa_insn *insn)
 {
 	const char *name = pesa_opcode_get(insn->opcode)->name;
+
+	return strncmp(name, "C_", 2) ? name : name + 2;
+}
+
+static size_t operation_of(const struct pesa_insn *insn)
+{
+	const char *name = advise_opcode_name(insn);
 	size_t i = 0;
 
-	if (!strncmp(name, "C_", 2))
-		name += 2;
 	while (i < OPERATIONS && strcmp(name, operations[i].name))
 		i++;
 	return i;
@@ -217,16 +222,18 @@ static bool writes(const struct pesa_insn *insn, uint8_t reg)
 	return false;
 }
 
-/* Registers that a called function keeps: sp, gp, tp, s0 to s11, fs0 to fs11. */
-static bool is_kept_by_calls(uint8_t reg)
+bool advise_is_saved(int64_t reg)
 {
-	const uint8_t number = reg % 32;
+	const int64_t number = reg % 32;
 
-	if (reg < PESA_REGISTER_F0)
-		return (number >= 2 && number <= 4) || number == 8 || number == 9 ||
-		       (number >= 18 && number <= 27);
 	return reg < PESA_REGISTER_V0 &&
 	       (number == 8 || number == 9 || (number >= 18 && number <= 27));
+}
+
+/* Registers that a called function keeps: sp, gp, tp, and those that it saves. */
+static bool is_kept_by_calls(uint8_t reg)
+{
+	return (reg >= 2 && reg <= 4) || advise_is_saved(reg);
 }
 
 /* ---- Data flow ------------------------------------------------------------------------------- */
@@ -474,10 +481,10 @@ static bool address_value(const struct advise_code *code, uint32_t loop, uint32_
 	return true;
 }
 
-static enum advise_address classify_sum(struct iteration *iteration,
-					const struct advise_value *value, int64_t *stride)
+static enum pesa_advice_address classify_sum(struct iteration *iteration,
+					     const struct advise_value *value, int64_t *stride)
 {
-	enum advise_address kind = ADVISE_STRIDE;
+	enum pesa_advice_address kind = PESA_ADVICE_STRIDE;
 
 	*stride = 0;
 	for (unsigned int i = 0; i < value->terms; i++) {
@@ -485,14 +492,14 @@ static enum advise_address classify_sum(struct iteration *iteration,
 		bool regular;
 
 		if (!moves(iteration, value->term[i].reg, &distance, &regular))
-			return ADVISE_NOT_KNOWN;
+			return PESA_ADVICE_UNKNOWN;
 		if (regular)
-			kind = ADVISE_REGULAR;
+			kind = PESA_ADVICE_REGULAR;
 		*stride += (int64_t)((uint64_t)distance * (uint64_t)value->term[i].factor);
 	}
-	if (kind == ADVISE_REGULAR)
+	if (kind == PESA_ADVICE_REGULAR)
 		*stride = 0;
-	return kind == ADVISE_STRIDE && !*stride ? ADVISE_SAME : kind;
+	return kind == PESA_ADVICE_STRIDE && !*stride ? PESA_ADVICE_NO_LOOP : kind;
 }
 
 /* Where a value that is no sum comes from: from a load of this iteration, or of the one before. */
@@ -500,13 +507,13 @@ static struct advise_address_of classify_other(struct iteration *iteration,
 					       const struct advise_value *value)
 {
 	struct advise_address_of result = {
-		.kind = ADVISE_COMPUTED, .via = ADVISE_NONE, .loop = iteration->loop};
+		.kind = PESA_ADVICE_COMPUTED, .via = ADVISE_NONE, .loop = iteration->loop};
 	uint64_t depends[2] = {value->depends[0], value->depends[1]};
 	uint32_t load = value->load, block = value->load_block;
 	struct advise_value source;
 
 	if (value->form == ADVISE_UNKNOWN || !close_over(iteration, depends)) {
-		result.kind = ADVISE_NOT_KNOWN;
+		result.kind = PESA_ADVICE_UNKNOWN;
 		return result;
 	}
 	for (unsigned int reg = 0; reg < PESA_REGISTER_COUNT; reg++) {
@@ -519,7 +526,7 @@ static struct advise_address_of classify_other(struct iteration *iteration,
 		behind[0] = next->depends[0];
 		behind[1] = next->depends[1];
 		if (close_over(iteration, behind) && behind[reg / 64] >> reg % 64 & 1) {
-			result.kind = ADVISE_CHASED;
+			result.kind = PESA_ADVICE_CHASED;
 			result.via = next->load;
 			return result;
 		}
@@ -530,7 +537,7 @@ static struct advise_address_of classify_other(struct iteration *iteration,
 	}
 	if (load == ADVISE_NONE)
 		return result;
-	result.kind = ADVISE_INDEXED;
+	result.kind = PESA_ADVICE_INDEXED;
 	result.via = load;
 	if (address_value(iteration->code, iteration->loop, block, load, &source) &&
 	    source.form == ADVISE_SUM)
@@ -542,7 +549,7 @@ struct advise_address_of advise_address_of(const struct advise_code *code, uint3
 					   uint32_t instruction)
 {
 	struct advise_address_of result = {
-		.kind = ADVISE_NOT_KNOWN, .via = ADVISE_NONE, .loop = ADVISE_NONE};
+		.kind = PESA_ADVICE_NO_LOOP, .via = ADVISE_NONE, .loop = ADVISE_NONE};
 
 	for (uint32_t loop = code->block[block].loop; loop != ADVISE_NONE;
 	     loop = code->loop[loop].parent) {
@@ -552,12 +559,12 @@ struct advise_address_of advise_address_of(const struct advise_code *code, uint3
 		if (!address_value(code, loop, block, instruction, &value))
 			return result;
 		result = (struct advise_address_of){
-			.kind = ADVISE_NOT_KNOWN, .via = ADVISE_NONE, .loop = loop};
+			.kind = PESA_ADVICE_UNKNOWN, .via = ADVISE_NONE, .loop = loop};
 		if (value.form == ADVISE_SUM)
 			result.kind = classify_sum(&iteration, &value, &result.stride);
-		if (result.kind == ADVISE_NOT_KNOWN)
+		if (result.kind == PESA_ADVICE_UNKNOWN)
 			result = classify_other(&iteration, &value);
-		if (result.kind != ADVISE_SAME)
+		if (result.kind != PESA_ADVICE_NO_LOOP)
 			return result;
 	}
 	return result;

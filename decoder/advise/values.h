@@ -11,6 +11,12 @@
 #define DECODER_ADVISE_VALUES_H
 
 #include "decoder/advise/code.h"
+#include "pesa/advise.h"
+
+/* Registers by their use. */
+#define ADVISE_RETURN_ADDRESS 1 /* ra */
+#define ADVISE_STACK_POINTER  2 /* sp */
+#define ADVISE_FRAME_POINTER  8 /* s0 */
 
 #define ADVISE_TERMS 3 /* registers in a sum; more are something else */
 
@@ -33,20 +39,10 @@ struct advise_value {
 	uint32_t load, load_block; /* an instruction that loads a part of it; ADVISE_NONE: none */
 };
 
-/* How a load gets its address, in a loop. */
-enum advise_address {
-	ADVISE_STRIDE,	 /* it moves by the same distance each iteration */
-	ADVISE_REGULAR,	 /* likewise, by a distance that is not in the code */
-	ADVISE_SAME,	 /* it stays the same */
-	ADVISE_CHASED,	 /* from what it loaded itself, an iteration before */
-	ADVISE_INDEXED,	 /* from another load, `via` */
-	ADVISE_COMPUTED, /* computed from registers that do not come from memory */
-	ADVISE_NOT_KNOWN,
-};
-
+/* How a load gets its address.  PESA_ADVICE_NO_LOOP: it is the same in all iterations. */
 struct advise_address_of {
-	enum advise_address kind;
-	int64_t stride; /* bytes; of ADVISE_INDEXED that of `via`, 0: none */
+	enum pesa_advice_address kind;
+	int64_t stride; /* bytes; of PESA_ADVICE_INDEXED that of `via`, 0: none */
 	uint32_t via;	/* instruction; ADVISE_NONE: none */
 	uint32_t loop;	/* that it is about; ADVISE_NONE: no loop */
 };
@@ -60,6 +56,15 @@ struct advise_value advise_value_next(const struct advise_code *code, uint32_t l
 /* How a load gets its address: in the innermost loop in which that changes. */
 struct advise_address_of advise_address_of(const struct advise_code *code, uint32_t block,
 					   uint32_t instruction);
+/* The name of an opcode, without the C_ of a compressed one. */
+const char *advise_opcode_name(const struct pesa_insn *insn);
+/* Whether a called function keeps a register by saving it: s0 to s11, fs0 to fs11. */
+bool advise_is_saved(int64_t reg);
+/* Whether a function stores a register on its stack for its caller: one of these, or ra. */
+static inline bool advise_is_kept_for_caller(int64_t reg)
+{
+	return reg == ADVISE_RETURN_ADDRESS || advise_is_saved(reg);
+}
 /* The register with the address of a load or store, and the distance from it.  False: it has none. */
 bool advise_base(const struct pesa_insn *insn, uint8_t *reg, int64_t *offset);
 

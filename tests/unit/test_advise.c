@@ -82,7 +82,7 @@ static struct advise_address_of of_loop(const char *text, const char *load)
 	const struct piece pieces[] = {{"li a0, 0", {2, 0}, 1, false},
 				       {text, {3, 2}, 100, false},
 				       {"ret", {0, 0}, 1, false}};
-	struct advise_address_of result = {.kind = ADVISE_NOT_KNOWN};
+	struct advise_address_of result = {.kind = PESA_ADVICE_UNKNOWN};
 	const char *line = strstr(text, load);
 	uint32_t number = 0;
 
@@ -102,7 +102,7 @@ static void a_pointer_that_moves_has_a_stride(void **state)
 		of_loop("ld a1, 8(a0)\nadd a2, a2, a1\naddi a0, a0, 64", "ld a1");
 
 	(void)state;
-	assert_int_equal(found.kind, ADVISE_STRIDE);
+	assert_int_equal(found.kind, PESA_ADVICE_STRIDE);
 	assert_int_equal(found.stride, 64);
 }
 
@@ -115,10 +115,10 @@ static void an_index_has_the_stride_of_its_scale(void **state)
 			"lw a5");
 
 	(void)state;
-	assert_int_equal(found.kind, ADVISE_STRIDE);
+	assert_int_equal(found.kind, PESA_ADVICE_STRIDE);
 	assert_int_equal(found.stride, 12);
 	found = of_loop("slli a3, a1, 3\nsub a3, a0, a3\nld a5, 0(a3)\naddi a1, a1, 1", "ld a5");
-	assert_int_equal(found.kind, ADVISE_STRIDE);
+	assert_int_equal(found.kind, PESA_ADVICE_STRIDE);
 	assert_int_equal(found.stride, -8);
 }
 
@@ -127,7 +127,7 @@ static void a_distance_in_a_register_is_regular(void **state)
 	struct advise_address_of found = of_loop("ld a5, 0(a0)\nadd a0, a0, a7", "ld a5");
 
 	(void)state;
-	assert_int_equal(found.kind, ADVISE_REGULAR);
+	assert_int_equal(found.kind, PESA_ADVICE_REGULAR);
 	assert_int_equal(found.stride, 0);
 }
 
@@ -137,14 +137,14 @@ static void a_list_is_chased(void **state)
 		of_loop("ld a1, 8(a0)\nadd a2, a2, a1\nld a0, 0(a0)", "ld a0");
 
 	(void)state;
-	assert_int_equal(found.kind, ADVISE_CHASED);
+	assert_int_equal(found.kind, PESA_ADVICE_CHASED);
 	/* so is what the element holds, and what is behind another pointer of it */
 	assert_int_equal(of_loop("ld a1, 8(a0)\nadd a2, a2, a1\nld a0, 0(a0)", "ld a1").kind,
-			 ADVISE_CHASED);
+			 PESA_ADVICE_CHASED);
 	assert_int_equal(of_loop("ld a1, 8(a0)\nld a2, 0(a1)\nld a0, 16(a0)", "ld a2").kind,
-			 ADVISE_CHASED);
+			 PESA_ADVICE_CHASED);
 	/* also where two pointers follow one another: p = p->a->b */
-	assert_int_equal(of_loop("ld a1, 8(a0)\nld a0, 0(a1)", "ld a1").kind, ADVISE_CHASED);
+	assert_int_equal(of_loop("ld a1, 8(a0)\nld a0, 0(a1)", "ld a1").kind, PESA_ADVICE_CHASED);
 }
 
 static void an_index_that_is_loaded_has_the_stride_of_that_load(void **state)
@@ -155,7 +155,7 @@ static void an_index_that_is_loaded_has_the_stride_of_that_load(void **state)
 		"ld a2");
 
 	(void)state;
-	assert_int_equal(found.kind, ADVISE_INDEXED);
+	assert_int_equal(found.kind, PESA_ADVICE_INDEXED);
 	assert_int_equal(found.stride, 4);
 }
 
@@ -166,7 +166,7 @@ static void a_hash_is_computed(void **state)
 		"lbu a2");
 
 	(void)state;
-	assert_int_equal(found.kind, ADVISE_COMPUTED);
+	assert_int_equal(found.kind, PESA_ADVICE_COMPUTED);
 }
 
 /* An address that is the same in the inner loop moves in the outer one. */
@@ -185,7 +185,7 @@ static void the_loop_is_the_innermost_that_changes_the_address(void **state)
 	make(pieces, 5);
 	assert_int_equal(code.loops, 2);
 	found = advise_address_of(&code, 2, code.block[2].first);
-	assert_int_equal(found.kind, ADVISE_STRIDE);
+	assert_int_equal(found.kind, PESA_ADVICE_STRIDE);
 	assert_int_equal(found.stride, 32);
 	assert_int_equal(code.loop[found.loop].head, 1);
 	advise_code_free(&code);
@@ -203,7 +203,8 @@ static void what_ways_disagree_on_is_not_known(void **state)
 
 	(void)state;
 	make(pieces, 5);
-	assert_int_equal(advise_address_of(&code, 1, code.block[1].first).kind, ADVISE_NOT_KNOWN);
+	assert_int_equal(advise_address_of(&code, 1, code.block[1].first).kind,
+			 PESA_ADVICE_UNKNOWN);
 	advise_code_free(&code);
 }
 
@@ -220,10 +221,10 @@ static void a_call_keeps_saved_registers_only(void **state)
 	(void)state;
 	make(pieces, 4);
 	found = advise_address_of(&code, 1, code.block[1].first);
-	assert_int_equal(found.kind, ADVISE_STRIDE);
+	assert_int_equal(found.kind, PESA_ADVICE_STRIDE);
 	assert_int_equal(found.stride, 24);
 	assert_int_equal(advise_address_of(&code, 1, code.block[1].first + 1).kind,
-			 ADVISE_NOT_KNOWN);
+			 PESA_ADVICE_UNKNOWN);
 	advise_code_free(&code);
 }
 
