@@ -114,13 +114,13 @@ static double all_that_is_left(const struct compare_search *search)
 	return sum;
 }
 
+/* Whether evidence of this kind is enough here. */
 static bool holds(const struct compare_search *search, const struct sums *sums, enum where where)
 {
-	bool out_of_order = pesa_mca_model_is_out_of_order(search->original);
-
-	if (where == OUT_OF_ORDER || out_of_order)
-		return out_of_order;
-	return where == ANYWHERE || sums->size * sums->size >= BLOCKS_SEVERAL * sums->squares;
+	if (pesa_mca_model_is_out_of_order(search->original) || where == ANYWHERE)
+		return true;
+	return where == IN_SEVERAL_BLOCKS &&
+	       sums->size * sums->size >= BLOCKS_SEVERAL * sums->squares;
 }
 
 static bool is_enough(const struct compare_search *search,

@@ -231,35 +231,32 @@ static struct pesa_error *refine_value(struct compare_search *search,
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
 }
 
-typedef struct pesa_error *(*try_function)(struct compare_search *search,
-					   struct compare_candidate *candidate, int value);
-
 /* A small step of a latency has an effect only if the latency is exposed already. If it has none, a
  * large step may: most of a latency is hidden until it is long. */
 static struct pesa_error *try_steps(struct compare_search *search,
-				    struct compare_candidate *candidate, try_function try,
-				    bool (*is_enough)(const struct compare_search *search,
-						      const struct compare_candidate *candidate))
+				    struct compare_candidate *candidate)
 {
-	struct pesa_error *error = try(search, candidate, first_value(candidate));
+	struct pesa_error *error = compare_try(search, candidate, first_value(candidate));
 	int value = candidate->model_value;
 
 	/* Measured is the opposite of the effect. */
 	if (!error && candidate->theta < 0 && may_be_smaller(search, candidate))
-		return try(search, candidate, value - (value >= 8 ? value / 4 : 1));
-	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_enough(search, candidate))
+		return compare_try(search, candidate, value - (value >= 8 ? value / 4 : 1));
+	if (error || candidate->kind != PESA_COMPARE_LATENCY ||
+	    (search->screen.active ? is_promising : is_visible)(search, candidate))
 		return error;
-	return try(search, candidate, 2 * value + 1);
+	return compare_try(search, candidate, 2 * value + 1);
 }
 
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate)
 {
-	struct pesa_error *error = try_steps(search, candidate, compare_screen_try, is_promising);
+	struct pesa_error *error;
 
-	if (error || !is_promising(search, candidate))
-		return error;
-	return try_steps(search, candidate, compare_try, is_visible);
+	search->screen.active = true;
+	error = try_steps(search, candidate);
+	search->screen.active = false;
+	return error || !is_promising(search, candidate) ? error : try_steps(search, candidate);
 }
 
 /* Determine effects not tried yet, and fit those of earlier models to the present residuals. */
@@ -279,7 +276,7 @@ static struct pesa_error *try_candidates(struct compare_search *search)
 		else
 			error = compare_fit_effect(search, candidate);
 		if (!error && candidate->screened && is_promising(search, candidate))
-			error = try_steps(search, candidate, compare_try, is_visible);
+			error = try_steps(search, candidate);
 	}
 	return error;
 }

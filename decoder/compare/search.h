@@ -141,11 +141,10 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 
 /* ---- Screening (effect.c) -------------------------------------------------------------------- */
 
+/* Choose the paths.  While search->screen.active, compare_try() simulates these only, and marks the
+ * effect as screened. */
 struct pesa_error *compare_screen_choose(struct compare_search *search);
 void compare_screen_free(struct compare_screen *screen);
-/* Likewise compare_try(), on the chosen paths only.  The effect is marked as screened. */
-struct pesa_error *compare_screen_try(struct compare_search *search,
-				      struct compare_candidate *candidate, int value);
 
 /* ---- Forward selection (forward_selection.c) ------------------------------------------------- */
 
