@@ -353,15 +353,20 @@ static struct pesa_error *add_probed_block(struct building *building, uint32_t n
 	return error;
 }
 
+/* Where locate() looks. */
+struct binary {
+	struct pesa_symbols *symbols;
+	uint32_t dso;
+};
+
 static struct pesa_error *locate(void *context, const char *name, uint64_t *address, bool *found)
 {
-	const struct building *building = context;
+	const struct binary *binary = context;
 	const struct pesa_symbol *symbol;
 	struct pesa_error *error;
 	size_t count = 0;
 
-	error = pesa_symbols_by_name(building->symbols, (uint32_t)building->copy, name, &symbol, 1,
-				     &count);
+	error = pesa_symbols_by_name(binary->symbols, binary->dso, name, &symbol, 1, &count);
 	*found = !error && count;
 	if (*found)
 		*address = symbol->start;
@@ -379,12 +384,12 @@ static struct pesa_error *open_probes(struct building *building, uint32_t dso)
 		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct pesa_dso *what = pesa_profile_dso(building->profile, i);
+		struct binary binary = {.symbols = building->symbols, .dso = i};
 
 		if (!what->file ||
 		    (dso == PESA_PGO_ANY_DSO ? what->kind != PESA_DSO_FILE : i != dso))
 			continue;
-		building->copy = i; /* for locate() */
-		error = pseudo_probes_open(what->file, locate, building, &building->probed[i]);
+		error = pseudo_probes_open(what->file, locate, &binary, &building->probed[i]);
 		/* A file that cannot be read any more is one without probes. */
 		if (error && error->code != PESA_ERROR_NO_MEMORY) {
 			pesa_error_free(error);
