@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Paragraphs and list items of a document in Markdown, broken at 100 columns; tables and headings stay."""
+"""Generated parts of documents in Markdown."""
 import re
 import textwrap
 
@@ -7,6 +7,7 @@ WIDTH = 100
 
 
 def wrapped(text):
+    """Paragraphs and list items broken at 100 columns; tables and headings stay."""
     lines, paragraph = [], []
 
     def flush():
@@ -30,3 +31,11 @@ def wrapped(text):
             paragraph.append(line)
     flush()
     return "\n".join(lines)
+
+
+def replace_between(path, begin, end, text):
+    """Put text between two lines of a document, in place of what is there."""
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(document.split(begin)[0] + begin + text + end + document.split(end)[1])

@@ -27,7 +27,7 @@ import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from accuracy import PESA, Failed  # noqa: E402  pylint: disable=wrong-import-position
-from columns import wrapped  # noqa: E402  pylint: disable=wrong-import-position
+from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
 from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_of  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -205,14 +205,6 @@ def seeds_of(arguments):
     if arguments.seeds:
         return [int(one) for one in arguments.seeds.split(",")]
     return [random.SystemRandom().randrange(1 << 40) for _ in range(arguments.count)]
-
-
-def replace_between(path, begin, end, text):
-    """Put text between two lines of a document, in place of what is there."""
-    with open(path, encoding="utf-8") as file:
-        document = file.read()
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(document.split(begin)[0] + begin + text + end + document.split(end)[1])
 
 
 def pairs_of(arguments):

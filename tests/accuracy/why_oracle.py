@@ -233,7 +233,8 @@ def main():
         print(f"{100 * agrees.total() / max(1, total.total()):.1f} % of {total.total()} stalled cycles agree")
         return 0
     cores = arguments.cores.split(",")
-    from trials import replace_between, seeds_of  # pylint: disable=import-outside-toplevel
+    from columns import replace_between  # pylint: disable=import-outside-toplevel
+    from trials import seeds_of  # pylint: disable=import-outside-toplevel
     seeds = seeds_of(arguments)
     sums = {}
     words = " ".join(["tests/accuracy/why_oracle.py"] + [word for word in sys.argv[1:] if word not in ("-o", arguments.output)])

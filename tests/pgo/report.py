@@ -5,6 +5,9 @@ import math
 import os
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "accuracy"))
+from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
+
 KINDS = {"plain": "plain PCs", "20k": "20,000", "200k": "200,000", "exact": "exact", "own": "instrumented", "stale": "other build"}
 
 
@@ -63,8 +66,4 @@ def tables(results, combinations, order):
 
 def replace(path, what, text):
     """Put a text between the marks of a document."""
-    begin, end = f"<!-- {what}: begin -->\n", f"<!-- {what}: end -->\n"
-    with open(path, encoding="utf-8") as file:
-        before, rest = file.read().split(begin)
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")
+    replace_between(path, f"<!-- {what}: begin -->\n", f"<!-- {what}: end -->\n", wrapped(f"\n{text}\n"))
