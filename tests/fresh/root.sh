@@ -6,9 +6,7 @@
 # MIRROR: the URL of Debian's packages (default: the mirror of this machine's apt); the security suite is beside it.
 
 cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pesa/fresh
-MIRROR=${MIRROR:-$(apt-cache policy 2>/dev/null | awk '
-    $1 ~ /^-?[0-9]+$/ { url = $2 }
-    $1 == "release" && /o=Debian,/ && /l=Debian,/ && /c=main/ { print url; exit }')}
+MIRROR=${MIRROR:-$("$top/tools/apt-mirror")}
 MIRROR=${MIRROR:-http://deb.debian.org/debian}
 
 fresh_possible() { # fails with a message where it cannot be done
