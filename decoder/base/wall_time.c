@@ -62,6 +62,12 @@ bool wall_time_read(const char *text, int64_t now, int64_t *time)
 	return false;
 }
 
+bool wall_time_overlaps(const struct wall_time_range *range, int64_t begin, int64_t end)
+{
+	return !(range->has_since && end < range->since) &&
+	       !(range->has_until && begin >= range->until);
+}
+
 bool wall_time_of_interval(const char *name, int64_t *begin)
 {
 	struct tm utc = {0};

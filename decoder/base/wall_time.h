@@ -13,6 +13,15 @@
  */
 bool wall_time_read(const char *text, int64_t now, int64_t *time);
 
+/* A span of time. */
+struct wall_time_range {
+	bool has_since, has_until; /* else it has no beginning, no end */
+	int64_t since, until;
+};
+
+/* Whether something from `begin` to `end` is in it, at least in part. */
+bool wall_time_overlaps(const struct wall_time_range *range, int64_t begin, int64_t end);
+
 /* When an interval of pesad's store began, from the name of its file,
  * "pesa-20261121T194313.250Z.data"; false: another name. */
 bool wall_time_of_interval(const char *name, int64_t *begin);

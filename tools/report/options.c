@@ -183,12 +183,12 @@ static error_t parse_store(int key, char *argument, struct argp_state *state,
 {
 	switch (key) {
 	case KEY_SINCE:
-		store->since = parse_time(argument, "--since", state);
-		store->has_since = true;
+		store->time.since = parse_time(argument, "--since", state);
+		store->time.has_since = true;
 		return 0;
 	case KEY_UNTIL:
-		store->until = parse_time(argument, "--until", state);
-		store->has_until = true;
+		store->time.until = parse_time(argument, "--until", state);
+		store->time.has_until = true;
 		return 0;
 	case KEY_HOST:
 		store->host = argument;

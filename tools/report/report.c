@@ -548,7 +548,7 @@ static int open_store(struct report_options *wanted)
 		error = store_open(input->path, store, &input->file);
 		return error ? profile_fail("report", error) : 0;
 	}
-	if (!store->has_since && !store->has_until && !store->host)
+	if (!store->time.has_since && !store->time.has_until && !store->host)
 		return 0;
 	profile_complain("report",
 			 "--since, --until and --host choose from a store of pesad; %s is none: "

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "decoder/base/wall_time.h"
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 #include "tools/ui/safe_output.h"
@@ -103,12 +102,6 @@ bool store_is_store(const char *path)
 
 /* ---- What is wanted ------------------------------------------------------------------------ */
 
-static bool is_in_time(const struct interval *interval, const struct store_wanted *wanted)
-{
-	return !(wanted->has_since && interval->end < wanted->since) &&
-	       !(wanted->has_until && interval->begin >= wanted->until);
-}
-
 /* Whether a recording is of the wanted host. */
 static struct pesa_error *check_host(const char *path, const char *host, bool *is_of_host)
 {
@@ -139,7 +132,7 @@ static struct pesa_error *add_wanted(struct pesa_merge *merge, const struct inte
 		struct pesa_error *error;
 		bool is_of_host;
 
-		if (!is_in_time(interval, wanted))
+		if (!wall_time_overlaps(&wanted->time, interval->begin, interval->end))
 			continue;
 		error = check_host(interval->path, wanted->host, &is_of_host);
 		if (!error && !is_of_host)

@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "decoder/base/wall_time.h"
 #include "pesa/error.h"
 
 /* Which intervals are wanted. */
 struct store_wanted {
-	bool has_since, has_until;
-	int64_t since, until; /* ns since 1970 */
-	const char *host;     /* as recorded; NULL: all */
+	struct wall_time_range time;
+	const char *host; /* as recorded; NULL: all */
 };
 
 /* Whether a path is a directory with intervals. */

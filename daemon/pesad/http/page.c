@@ -40,8 +40,7 @@ struct making {
 	char directory[PATH_MAX]; /* of its own */
 	char input[PATH_MAX];	  /* the store, or excerpts of it */
 	char page[PATH_MAX], messages[PATH_MAX];
-	bool has_since, has_until;
-	int64_t since, until; /* ns since 1970 */
+	struct wall_time_range time;
 };
 
 static void __attribute__((format(printf, 3, 4)))
@@ -80,10 +79,10 @@ static bool read_range(struct making *making)
 {
 	const struct pesad_range *range = making->range;
 
-	making->has_since = *range->since;
-	making->has_until = *range->until;
-	return (!making->has_since || read_time(making, "since", range->since, &making->since)) &&
-	       (!making->has_until || read_time(making, "until", range->until, &making->until));
+	making->time.has_since = *range->since;
+	making->time.has_until = *range->until;
+	return (!*range->since || read_time(making, "since", range->since, &making->time.since)) &&
+	       (!*range->until || read_time(making, "until", range->until, &making->time.until));
 }
 
 /* ---- Intervals without the kernel's addresses ---------------------------------------------- */
@@ -124,8 +123,7 @@ static bool is_in_range(const struct making *making, const char *name, const str
 	int64_t begin, end = (int64_t)status->st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
 			     status->st_mtim.tv_nsec;
 
-	return wall_time_of_interval(name, &begin) && !(making->has_since && end < making->since) &&
-	       !(making->has_until && begin >= making->until);
+	return wall_time_of_interval(name, &begin) && wall_time_overlaps(&making->time, begin, end);
 }
 
 /* Excerpts of all intervals of the range, until the time is over. */
@@ -266,10 +264,12 @@ static void make_command(struct making *making, struct command *command)
 	add_word(command, "-i");
 	add_word(command, making->input);
 	add_text(command, command->html, sizeof(command->html), "--html=%s", making->page);
-	if (making->has_since)
-		add_time(command, command->since, sizeof(command->since), "since", making->since);
-	if (making->has_until)
-		add_time(command, command->until, sizeof(command->until), "until", making->until);
+	if (making->time.has_since)
+		add_time(command, command->since, sizeof(command->since), "since",
+			 making->time.since);
+	if (making->time.has_until)
+		add_time(command, command->until, sizeof(command->until), "until",
+			 making->time.until);
 	if (*range->unit)
 		add_text(command, command->unit, sizeof(command->unit), "--unit=%s", range->unit);
 	if (*range->cgroup)
