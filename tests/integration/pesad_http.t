@@ -46,10 +46,11 @@ class Store(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if not down.is_set():
+        refuses = down.is_set()  # once: it may change meanwhile
+        if not refuses:
             query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
             received.append((query, form(self.headers, body).get("profile", body)))
-        self.send_response(503 if down.is_set() else 200)
+        self.send_response(503 if refuses else 200)
         self.send_header("Content-Length", "0")
         self.end_headers()
 

@@ -350,7 +350,7 @@ def clear():
 
 
 record("-c", "500000", "-z", "0", "-o", "part.data", "--switch-output=20K", "--json=summary.json", "--",
-       "./busy", "300", "1", "1")
+       "./busy", "1200", "1", "1")
 parts = files()
 check(len(parts) >= 3 and "part.data" not in parts and summary()["files"] == len(parts), "--switch-output by size",
       parts)
