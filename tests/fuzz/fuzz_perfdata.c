@@ -45,6 +45,9 @@ static void touch_event(const struct pesa_event *event)
 	case PERF_RECORD_COMM:
 		touch(event->comm.name, strlen(event->comm.name));
 		break;
+	case PERF_RECORD_CGROUP:
+		touch(event->cgroup.path, strlen(event->cgroup.path));
+		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 	case PERF_RECORD_LOST:
