@@ -61,8 +61,8 @@ static unsigned int compact(struct pesa_mca_instruction *instruction, const bool
 	unsigned int left = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		const unsigned int store = i - instruction[i].forwarded_by;
 		struct pesa_mca_instruction now = instruction[i];
+		unsigned int store;
 
 		if (removed[i]) {
 			/* What control was transferred to follows directly now. */
@@ -72,8 +72,10 @@ static unsigned int compact(struct pesa_mca_instruction *instruction, const bool
 					(instruction[i + 1].begins_block && !transfers(&now));
 			continue;
 		}
-		if (now.forwarded_by && removed[store])
+		/* The store may also have been executed before the path. */
+		if (now.forwarded_by > i || removed[i - now.forwarded_by])
 			now.forwarded_by = 0;
+		store = i - now.forwarded_by;
 		for (unsigned int j = store + 1; now.forwarded_by && j < i; j++)
 			now.forwarded_by -= removed[j];
 		step[left] = i;

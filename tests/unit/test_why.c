@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "decoder/why/inside.h"
+#include "decoder/why/trial.h"
 #include "pesa/assemble.h"
 
 #define LINES_MAX 64
@@ -224,6 +225,44 @@ static void in_order_the_unit_and_the_operand_are_told_apart(void **state)
 	teardown(&scene);
 }
 
+/* The product is there after one cycle. */
+static size_t shorten(void *context, const struct compare_path *path,
+		      struct pesa_mca_instruction *instruction, bool *removed)
+{
+	(void)context;
+	(void)path;
+	(void)removed;
+	instruction[1].latency = 1;
+	return 1;
+}
+
+/* A path may begin anywhere: behind a fence, between a store and the load that reads it. */
+static void a_change_is_tried_where_a_store_is_before_the_path(void **state)
+{
+	struct scene scene;
+	struct pesa_compare compare = {.options = {.confidence = 0.95}, .totals = {.cycles = 100}};
+	struct pesa_why why = {.compare = &compare};
+	struct why_saved saved;
+
+	(void)state;
+	setup(&scene, out_of_order, "ld a0, 0(sp)\nmul a1, a0, a0\naddi a2, a1, 1");
+	scene.step[0].forwarded = 2;
+	scene.path.weight = 1;
+	for (unsigned int i = 0; i < scene.path.count; i++) {
+		scene.node[i].occurrences = scene.node[i].executions = 1;
+		scene.node[i].time.core = 10;
+	}
+	compare.code = scene.code;
+	compare.paths = scene.paths;
+	compare.predictor = scene.predictor;
+	compare.model = scene.model;
+	assert_null(why_trial(&why, shorten, NULL, false, &saved));
+	assert_int_equal(saved.changes, 1);
+	assert_true(saved.saved.value > 1);
+	why_trials_free(why.trials);
+	teardown(&scene);
+}
+
 static void names_are_those_of_the_documents(void **state)
 {
 	(void)state;
@@ -243,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_load_waits_for_the_data_of_a_store),
 		cmocka_unit_test(what_is_behind_a_fence_names_it),
 		cmocka_unit_test(in_order_the_unit_and_the_operand_are_told_apart),
+		cmocka_unit_test(a_change_is_tried_where_a_store_is_before_the_path),
 		cmocka_unit_test(names_are_those_of_the_documents),
 	};
 
