@@ -179,7 +179,16 @@ terminal.end()
 terminal = report("-i", "model.data", width=160)
 terminal.keys("w")
 terminal.see("w, where the model is known: what it waited for", r"^[0-9a-f]+  mul +a2, a2, a2 +in _start", r"^ +waits for +\d+% chain: a2 of `mul a2, a2, a2`")
-terminal.keys("q")
+WHOLE = (r"try shorter chains of dependences: several accumulators, cheaper operations, or the slow one begun earlier ",
+         r"waits for \d+% chain: a2 of `mul a2, a2, a2` at [0-9a-f]+, in a recurrence of 2 instructions, \d+ cycles a round ")
+for width in (250, 110, 80, 60):
+    terminal.resize(width, 24)
+    screen = terminal.wait(lambda screen, most=width: all(re.search(one, " ".join(screen.split())) for one in WHOLE))
+    check(all(re.search(one, " ".join(screen.split())) for one in WHOLE), f"w in {width} columns: nothing is cut", screen)
+terminal.keys("?")
+screen = terminal.see("?: the help in 60 columns", r"any key +back")
+check(all(part in screen for part in ("go to a text", "jump or call", "Shift-Tab; H: the hottest", "what to try")), "nothing of it is cut", screen)
+terminal.keys("x", "q")
 terminal.end()
 
 # ---- Text

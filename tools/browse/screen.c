@@ -26,23 +26,27 @@ struct screen {
 	unsigned int width; /* for which the view is fitted; 0: not yet */
 };
 
+/* No line is longer than the narrowest terminals. */
 static const char *const help[] = {
 	"",
 	"  up, down, page up, page down, home, end   select a row",
-	"  Enter    functions: the code, at its hottest line; callers: open or close;",
-	"           code: follow the jump or call",
-	"  a        the code of the selected function",
-	"  c        the callers of the function",
-	"  w        why: cycles of the instruction by state and cause, and what to try",
-	"  Tab      code: the next hottest instruction; back: Shift-Tab; H: the hottest",
-	"  /        functions: only those with a text; elsewhere: go to a text",
-	"  n, N     the next, the previous row with the text",
-	"  Esc      back (also: backspace, left)",
-	"  q        quit",
+	"  Enter  functions: the code, at its hottest line",
+	"         callers: open or close",
+	"         code: follow the jump or call",
+	"  a      the code of the selected function",
+	"  c      the callers of the function",
+	"  w      why: cycles of the instruction by state and cause,",
+	"         what it waited for, and what to try",
+	"  Tab    code: the next hottest instruction",
+	"         back: Shift-Tab; H: the hottest",
+	"  /      functions: only those with a text",
+	"         elsewhere: go to a text",
+	"  n, N   the next, the previous row with the text",
+	"  Esc    back (also: backspace, left)",
+	"  q      quit",
 	"",
-	"  A bar shows where cycles went: retiring, stalled, flushed, drained.",
-	"  pesa report --stdio prints the report as text.",
-	"",
+	"  A bar shows where cycles went: retiring, stalled,",
+	"  flushed, drained. pesa report --stdio prints text.",
 	"  any key  back",
 };
 
