@@ -430,6 +430,22 @@ def report_timeline(page):
     column = 'Array.from(document.querySelectorAll("#functions th")).findIndex(one => one.textContent.startsWith("Children"))'
     check(page.evaluate(f"{column} > 0 && rowOf.every((row, number) => row.cells[{column}].textContent === "
                         "percent(report.functions[number].children_cycles / report.cycles))"), "the table has a column of inclusive cycles")
+    for width in WIDTHS:
+        page.resize(width, 844, phone=width < 600)
+        page.open("chains.html")
+        page.evaluate("document.querySelectorAll('#functions button.name').forEach(one => one.textContent += '_with_a_long_name'.repeat(5)); 0")
+        clashes = page.evaluate("""[...document.querySelectorAll("#functions tbody tr")].flatMap(row => {
+            const texts = [...row.cells].filter(one => one.textContent && one.offsetWidth).map(one => {
+                const range = document.createRange();
+                range.selectNodeContents(one);
+                return range.getBoundingClientRect();
+            });
+            return texts.flatMap((one, i) => texts.slice(i + 1).filter(two => one.left < two.right && two.left < one.right
+                && one.top < two.bottom && two.top < one.bottom).map(() => row.textContent));
+        })""")
+        clashes += [text for selector in ("#functions td.function", "#functions td.causes") for text in shown_whole(page, selector, width)]
+        check(not clashes, f"its figures are beside each other on {width} pixels, and whole", clashes)
+    page.resize(1200, 1000)
     page.evaluate("selectSlices(0, Math.floor(slices / 2)); 0")
     check(page.evaluate("""report.functions.every((one, number) => {
         const own = [...selected.own].filter(([frame]) => { for (; frame; frame = frame.parent) if (frame.code === number) return true; return false; });

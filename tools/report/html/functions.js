@@ -12,7 +12,7 @@ function functionRow(one, number) {
 
 	return element("tr", {"data-function": number},
 		element("td", {"data-key": one.cycles, class: "share" + (one.share >= 0.1 ? " hot" : "")}, one.cycles ? percent(one.share) : ""),
-		hasChains ? element("td", {"data-key": one.children_cycles, class: "share"}, one.children_cycles ? percent(share(one.children_cycles)) : "") : "",
+		hasChains ? element("td", {"data-key": one.children_cycles, class: "children"}, one.children_cycles ? percent(share(one.children_cycles)) : "") : "",
 		element("td", {"data-key": one.cycles, class: "wide"}, one.cycles ? amount(one.cycles) : ""),
 		element("td", {"data-key": one.executions ?? "", class: "wide stacks"}, one.executions === null ? "" : executionsText(one.executions, report)),
 		element("td", {"data-key": one.cycles ? (one.stack.retiring?.none ?? 0) / one.cycles : "", class: "stacks bars"}, stackBar(buckets, one.cycles)),
@@ -47,7 +47,7 @@ function makeFunctions() {
 		rowOf[number] = functionRow(one, number);
 		body.append(rowOf[number]);
 	});
-	document.getElementById("functions").append(element("table", {},
+	document.getElementById("functions").append(element("table", {class: hasChains ? "chains" : ""},
 		element("thead", {}, element("tr", {}, headCell("Share", "", "descending"),
 			hasChains ? headCell("Children") : "", headCell(unitTitle, "wide"),
 			headCell("Executions", "wide stacks"), headCell("Stack", "text stacks"), headCell("Function", "text"),
