@@ -141,6 +141,17 @@ check(run["rows"] and all(one["change"] == 0 and one["kind"] == "both" and not o
 shown = pesa("diff", "old.data", "new.data").stdout.decode()
 check(re.search(r"^ *-3\.1[56]M\* .* 72\.05 +40\.50\* +program +hot$", shown, re.M) and re.search(r"gone program +stale$", shown, re.M)
       and "NEW takes -40.66% cycles" in shown, "the text has the same figures", shown)
+for width in (60, 80, 100, 250):
+    narrow = command(PESA, "diff", "old.data", "new.data", env={**plain, "COLUMNS": str(width)}).stdout.decode()
+    rows = [line for line in narrow.splitlines() if re.match(r" +[-+][\d.]+[kM]?\*? ", line)]
+    check(rows and {row.split()[-1] for row in rows} == {"hot", "stale", "fresh"} and all(len(row) <= width for row in rows)
+          and ("Execs old, new" in narrow) == (width == 250),
+          f"in {width} columns figures are left out, not names", narrow)
+os.makedirs("kept")
+shutil.copy("old.data", "kept/perf.data.old")
+shutil.copy("new.data", "kept/perf.data")
+kept = subprocess.run([PESA, "diff"], capture_output=True, text=True, env=plain, cwd="kept")
+check("NEW takes -40.66% cycles" in kept.stdout and "OLD perf.data.old" in kept.stdout, "without names: perf.data.old and perf.data", kept.stdout + kept.stderr)
 
 # ---- Samples without details, damage, usage -----------------------------------------------------
 made = subprocess.run([MAKE, "plain.data"], input="\n".join(["event cycles", "plain"] + old_head[1:] + [f"ip 50 7 7 {OLD:#x}"]).encode(),

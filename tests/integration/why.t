@@ -7,6 +7,7 @@ The oracle of the latter is the pipeline trace of the virtual core (tests/accura
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -84,8 +85,8 @@ if made.returncode:
     bail_out("cannot build the program:", made.stderr)
 
 
-def pesa(*words):
-    return subprocess.run([PESA, *words], capture_output=True, text=True)
+def pesa(*words, **environment):
+    return subprocess.run([PESA, *words], capture_output=True, text=True, env={**os.environ, **environment})
 
 
 def record(core, output, *words):
@@ -164,6 +165,12 @@ text = pesa("annotate", "--why", "--no-source", "-i", "ooo-4.data", "chain").std
 check("waits" in text and "in a recurrence of 2 instructions" in text, "the text names the chain below the instruction", text)
 text = pesa("annotate", "--what-if", "-i", "ooo-4.data")
 check("it were always predicted" in text.stdout and text.returncode == 0, "--what-if is a table", text.stdout + text.stderr)
+rows = {one for one in re.findall(r"`[^`]*` at [0-9a-f]+ in \w+", text.stdout)}
+for width in (60, 80, 119):
+    narrow = pesa("annotate", "--what-if", "-i", "ooo-4.data", COLUMNS=str(width)).stdout
+    words = " ".join(narrow.split())
+    check(rows and all(one in words for one in rows) and "if it were always predicted" in words.replace("If Instruction", "if"),
+          f"and has its instructions in {width} columns", narrow)
 for words in (("--what-if", "chain"), ("-mcpu=sifive-u74",)):
     done = pesa("annotate", "-i", "ooo-4.data", *words)
     check(done.returncode == 2 and done.stderr.count("\n") == 1, f"{' '.join(words)} is a usage error", done.stderr)

@@ -95,7 +95,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->path[state->arg_num] = argument;
 		break;
 	case ARGP_KEY_END:
-		if (state->arg_num < DIFF_SIDES)
+		if (!state->arg_num) { /* as perf does; pesa record keeps the first of them */
+			result->path[DIFF_OLD] = "perf.data.old";
+			result->path[DIFF_NEW] = "perf.data";
+		}
+		if (state->arg_num == 1)
 			profile_usage_error(state, "name two recordings: OLD and NEW");
 		if (result->input.path_given)
 			profile_usage_error(state,
@@ -110,11 +114,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "OLD NEW",
+	.args_doc = "[OLD NEW]",
 	.children = profile_input_children,
 	.doc = "Show what changed from one recording to another: cycles, executions and exposed "
 	       "cycles per execution of functions, lines or instructions, those of different "
-	       "builds matched by name and by text; what changed significantly first.\vExample:\n"
+	       "builds matched by name and by text; what changed significantly first.  Without names: perf.data.old and "
+	       "perf.data.\vExample:\n"
 	       "  pesa diff perf.data.old perf.data\n"
 	       "  pesa diff --by insn --symbol main perf.data.old perf.data\n"
 	       "  pesa diff --html diff.html perf.data.old perf.data\n"
@@ -173,8 +178,15 @@ struct printing {
 	const struct profile_input *input; /* of both sides */
 	const struct diff_options *wanted;
 	const struct ui_terminal *terminal;
-	size_t binary_columns;
+	bool cycles, executions, cost; /* pairs of columns that are shown */
+	size_t binary_columns;	       /* 0: not shown */
 };
+
+/* Widths of the columns. */
+#define CHANGE_COLUMNS 19 /* with its interval */
+#define PAIR_COLUMNS   16 /* old and new */
+#define STATE_COLUMNS  8  /* mark of the cost; "new", "gone" */
+#define LABEL_LEAST    28
 
 static void add_pair(struct ui_text *line, const struct diff_row *row, bool executions)
 {
@@ -224,9 +236,12 @@ static void add_label(struct ui_text *line, const struct printing *printing,
 	size_t column;
 
 	ui_text_add(line, "%s", !old->present ? "new  " : !new->present ? "gone " : "     ");
-	column = ui_columns(ui_text_get(line));
-	ui_text_add_cut(line, binary_of(printing, row), printing->binary_columns, terminal->utf8);
-	ui_text_pad(line, column + printing->binary_columns + 2);
+	if (printing->binary_columns) {
+		column = ui_columns(ui_text_get(line));
+		ui_text_add_cut(line, binary_of(printing, row), printing->binary_columns,
+				terminal->utf8);
+		ui_text_pad(line, column + printing->binary_columns + 2);
+	}
 	if (row->text) {
 		const struct diff_figures *place = new->present ? new : old;
 
@@ -248,6 +263,12 @@ static void add_label(struct ui_text *line, const struct printing *printing,
 	ui_text_add_name(line, row->function, LABEL_COLUMNS, terminal->utf8);
 }
 
+static size_t figure_columns(const struct printing *printing)
+{
+	return CHANGE_COLUMNS +
+	       PAIR_COLUMNS * ((size_t)printing->cycles + printing->executions + printing->cost);
+}
+
 static void print_row(const struct printing *printing, const struct diff_row *row)
 {
 	const struct ui_terminal *terminal = printing->terminal;
@@ -259,11 +280,14 @@ static void print_row(const struct printing *printing, const struct diff_row *ro
 		    signed_count(number, row->cycles.value), row->cycles.significant ? "*" : " ",
 		    row->cycles.significant ? ui_style(terminal, UI_PLAIN) : "");
 	ui_text_add(&line, "%s%s", terminal->utf8 ? "±" : "+-", ui_count(number, half));
-	ui_text_pad(&line, 19);
-	add_pair(&line, row, false);
-	add_pair(&line, row, true);
-	add_costs(&line, row);
-	ui_text_pad(&line, 70);
+	ui_text_pad(&line, CHANGE_COLUMNS);
+	if (printing->cycles)
+		add_pair(&line, row, false);
+	if (printing->executions)
+		add_pair(&line, row, true);
+	if (printing->cost)
+		add_costs(&line, row);
+	ui_text_pad(&line, figure_columns(printing) + 3);
 	add_label(&line, printing, row);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
@@ -292,6 +316,27 @@ static size_t binary_columns(const struct printing *printing, const struct diff_
 	}
 	ui_text_free(&text);
 	return widest < BINARY_COLUMNS ? widest : BINARY_COLUMNS;
+}
+
+/* Choose what is shown besides the change: on a narrow terminal figures and the binary are left out before
+ * the names are cut. */
+static void choose_columns(struct printing *printing, const struct diff_rows *rows)
+{
+	const size_t width = printing->terminal->width;
+	bool *const pairs[] = {&printing->executions, &printing->cost, &printing->cycles};
+
+	printing->cycles = printing->executions = printing->cost = true;
+	printing->binary_columns = binary_columns(printing, rows);
+	for (size_t i = 0; width && i <= sizeof(pairs) / sizeof(*pairs); i++) {
+		size_t binary = printing->binary_columns ? printing->binary_columns + 2 : 0;
+
+		if (figure_columns(printing) + STATE_COLUMNS + binary + LABEL_LEAST <= width)
+			return;
+		if (i < sizeof(pairs) / sizeof(*pairs))
+			*pairs[i] = false;
+		else
+			printing->binary_columns = 0;
+	}
 }
 
 /*
@@ -340,11 +385,38 @@ static void print_changes(const struct printing *printing, const struct diff_row
 			small, percent);
 }
 
+static void print_heading(const struct printing *printing)
+{
+	static const char *const titles[] = {"Function", "Line", "Instruction"};
+	const struct profile_input *new = &printing->input[DIFF_NEW];
+	const struct ui_terminal *terminal = printing->terminal;
+	struct ui_text line = {0};
+
+	ui_text_add(&line, "%s%8s  %s", ui_style(terminal, UI_BOLD), "Change",
+		    terminal->utf8 ? "±95%" : "+-95%");
+	ui_text_pad(&line, CHANGE_COLUMNS - 1);
+	if (printing->cycles)
+		ui_text_add(&line, " %15s",
+			    new->time	 ? "ns old, new"
+			    : new->plain ? "Count old, new"
+					 : "Cycles old, new");
+	if (printing->executions)
+		ui_text_add(&line, " %15s", "Execs old, new");
+	if (printing->cost)
+		ui_text_add(&line, " %15s", "Cyc/exec o., n.");
+	ui_text_pad(&line, figure_columns(printing) + STATE_COLUMNS);
+	if (printing->binary_columns)
+		ui_text_add(&line, "%-*s  ", (int)printing->binary_columns, "Binary");
+	ui_text_add(&line, "%s%s", titles[printing->wanted->wanted.by],
+		    ui_style(terminal, UI_PLAIN));
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
+}
+
 static void print_text(const struct profile_input input[DIFF_SIDES],
 		       const struct diff_options *wanted, const struct diff_rows *rows,
 		       const struct ui_terminal *terminal)
 {
-	static const char *const titles[] = {"Function", "Line", "Instruction"};
 	double old = all_cycles(&input[DIFF_OLD]), new = all_cycles(&input[DIFF_NEW]);
 	double limit = (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100 * old;
 	const bool ordered = wanted->wanted.symbol && wanted->wanted.by != DIFF_BY_SYMBOL;
@@ -363,15 +435,8 @@ static void print_text(const struct profile_input input[DIFF_SIDES],
 	fprintf(terminal->out,
 		"  %zu of %zu rows changed significantly (*, false discovery rate 5%%)\n\n",
 		significant, rows->count);
-	printing.binary_columns = binary_columns(&printing, rows);
-	fprintf(terminal->out, "%s%8s  %-8s%s %15s %15s %15s   %6s%-*s  %s%s\n",
-		ui_style(terminal, UI_BOLD), "Change", terminal->utf8 ? "±95%" : "+-95%",
-		terminal->utf8 ? " " : "",
-		input[DIFF_NEW].time	? "ns old, new"
-		: input[DIFF_NEW].plain ? "Count old, new"
-					: "Cycles old, new",
-		"Execs old, new", "Cyc/exec o., n.", "", (int)printing.binary_columns, "Binary",
-		titles[wanted->wanted.by], ui_style(terminal, UI_PLAIN));
+	choose_columns(&printing, rows);
+	print_heading(&printing);
 	if (ordered)
 		print_ordered(&printing, rows);
 	else

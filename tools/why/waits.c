@@ -310,14 +310,20 @@ static const char *sentence_of(enum pesa_why_change change)
 	return sentences[change];
 }
 
+/* Columns of a table of gains whose instructions are beside the figures. */
+#define GAINS_WIDE 120
+
 void reasons_print_gains(const struct reasons *reasons, const struct ui_terminal *terminal)
 {
 	const double all = pesa_compare_totals(reasons->comparison.compare)->cycles;
+	const bool beside = !terminal->width || terminal->width >= GAINS_WIDE;
 	struct ui_text line = {0};
 
-	ui_text_add(&line, "%s%8s %8s  %-18s %8s  %-26s %s%s", ui_style(terminal, UI_BOLD), "Saves",
-		    "Cycles", "95% interval", "Waits", "If", "Instruction",
-		    ui_style(terminal, UI_PLAIN));
+	ui_text_add(&line, "%s%8s %8s  %-18s %8s  ", ui_style(terminal, UI_BOLD), "Saves", "Cycles",
+		    "95% interval", "Waits");
+	if (beside)
+		ui_text_add(&line, "%-26s Instruction", "If");
+	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
 	ui_print_line(terminal, ui_text_get(&line));
 	for (unsigned int i = 0; i < pesa_why_gain_count(reasons->why); i++) {
 		const struct pesa_why_gain *gain = pesa_why_gain(reasons->why, i);
@@ -328,12 +334,21 @@ void reasons_print_gains(const struct reasons *reasons, const struct ui_terminal
 			 ui_share(low, gain->saved.low / all),
 			 ui_share(high, gain->saved.high / all));
 		ui_text_clear(&line);
-		ui_text_add(&line, "%8s %8s  %-18s %8s  %-26s ",
-			    ui_share(share, gain->saved.value / all),
+		ui_text_add(&line, "%8s %8s  %-18s %8s  ", ui_share(share, gain->saved.value / all),
 			    ui_count(cycles, gain->saved.value), interval,
-			    ui_count(waits, gain->waits), sentence_of(gain->change));
+			    ui_count(waits, gain->waits));
+		if (beside) {
+			ui_text_add(&line, "%-26s ", sentence_of(gain->change));
+		} else {
+			ui_print_line(terminal, ui_text_get(&line));
+			ui_text_clear(&line);
+			ui_text_add(&line, "if %s: ", sentence_of(gain->change));
+		}
 		add_place(reasons, &gain->place, NULL, terminal->utf8, &line);
-		ui_print_line(terminal, ui_text_get(&line));
+		if (beside)
+			ui_print_line(terminal, ui_text_get(&line));
+		else
+			print_broken(terminal, ui_text_get(&line), 10);
 	}
 	ui_text_free(&line);
 }
