@@ -281,7 +281,7 @@ static bool same_without_parameters(const char *name, const char *wanted)
 {
 	size_t length = strlen(wanted);
 
-	return !strncmp(name, wanted, length) && name[length] == '(';
+	return length && !strncmp(name, wanted, length) && name[length] == '(';
 }
 
 struct pesa_error *pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,

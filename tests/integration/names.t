@@ -78,6 +78,22 @@ for typed, meant in {
         "step(…)": [name for name in names if name.startswith("Machine<")],
 }.items():
     check(sorted(annotated(typed)) == sorted(meant) and meant, f"annotate {typed} shows {len(meant)}", f"{annotated(typed)} {meant}")
+# Places: of samples, of instructions, of lines.
+addresses = {one["symbol"]: one["address"] for one in json.loads(pesa("annotate", "--json", LONG + "_first").stdout)["functions"]}
+first = addresses[LONG + "_first"]
+scripted = set(re.findall(r": +[0-9a-f]+ (\S.*?\+0x[0-9a-f]+) \(", pesa("script").stdout))
+check(len(scripted) > 20 and all(annotated(one) == [one.rpartition("+")[0]] for one in sorted(scripted)[::max(1, len(scripted) // 20)]),
+      "annotate takes the places that script prints", sorted(scripted)[:5])
+for typed in (f"{first + 2:x}", f"{first + 2:#x}", f"program+{first + 2:#x}", LONG + "_first+0x2"):
+    check(annotated(typed) == [LONG + "_first"], f"annotate {typed} shows the function of the address", annotated(typed))
+printed = pesa("report", "--sort", "line", "-p", "1").stdout
+lines = set(re.findall(r"\b(program\.cc:\d+)\b", printed))
+check(len(lines) >= 4 and all(annotated(one) for one in lines), "annotate takes the lines that report prints", printed)
+number = 1 + [LONG + "_second" in line for line in PROGRAM.splitlines()].index(True)
+check(annotated(f"program.cc:{number}") == [LONG + "_second"], "and shows the functions that have one", annotated(f"program.cc:{number}"))
+for typed in ("program.cc:9999", "other.cc:8", "program+0x2", ""):
+    check(not annotated(typed) and "no function" in pesa("annotate", typed).stderr, f"'{typed}' is no place with a function")
+check(json.loads(pesa("explain", "--json", LONG + "_first+0x2").stdout)["function"]["symbol"] == LONG + "_first", "explain takes such a place")
 check(annotated("-s", "main") == annotated("main") == ["main"], "-s is the symbol, as perf has it")
 check(annotated("-s", "main", "--dsos", "other,program") == ["main"] and not annotated("main", "-d", "other"), "-d is a list of binaries")
 mistyped = pesa("annotate", "sroted")

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/annotate/targets.h"
 #include "tools/commands.h"
-#include "tools/names/match.h"
 #include "tools/table/code.h"
 #include "tools/ui/listing.h"
 #include "tools/groups/groups.h"
@@ -19,12 +19,9 @@
 #include "tools/why/waits.h"
 
 #define INLINES_MAX   64
-#define HOTTEST_MAX   5	   /* functions shown when none is named */
-#define HOTTEST_SHARE 0.1  /* of all cycles, of those after the first */
-#define CONTEXT_ROWS  3	   /* cold instructions beside one that is not, shown in any case */
-#define FOLD_ROWS     6	   /* in a row, fewer are not worth folding */
-#define LIMIT_DEFAULT 0.05 /* percent of the function's cycles: below it an instruction is cold */
-#define NAMED_MAX     64
+#define CONTEXT_ROWS  3	    /* cold instructions beside one that is not, shown in any case */
+#define FOLD_ROWS     6	    /* in a row, fewer are not worth folding */
+#define LIMIT_DEFAULT 0.05  /* percent of the function's cycles: below it an instruction is cold */
 #define WHY_LEAST     0.005 /* share of the function's cycles: shorter waits are not shown */
 #define CAUSE_LEAST   0.05  /* share of a wait: likewise */
 #define WHY_INDENT    10    /* columns */
@@ -139,17 +136,6 @@ static const struct argp argp = {
 
 /* ---- What to show -------------------------------------------------------------------------- */
 
-struct target {
-	uint32_t dso;
-	const struct pesa_symbol *symbol; /* NULL: code without symbols */
-	uint64_t weight;
-};
-
-struct targets {
-	struct target target[NAMED_MAX];
-	size_t count;
-};
-
 struct annotating {
 	const struct annotate_options *wanted;
 	struct profile_input input;
@@ -159,210 +145,6 @@ struct annotating {
 	struct targets targets;
 	struct reasons reasons; /* opened for --why and --what-if */
 };
-
-static bool wanted_dso(const struct annotating *annotating, uint32_t index)
-{
-	const char *wanted = annotating->wanted->dso;
-
-	return !wanted ||
-	       name_in_list(wanted, pesa_profile_dso(annotating->input.profile, index)->path);
-}
-
-static uint64_t weight_of(const struct annotating *annotating, uint32_t dso,
-			  const struct pesa_symbol *symbol)
-{
-	for (size_t i = 0; i < annotating->functions.count; i++) {
-		const struct profile_group *group = &annotating->functions.group[i];
-
-		if (group->dso == dso && group->symbol == symbol)
-			return group->weight;
-	}
-	return 0;
-}
-
-static void add_target(struct annotating *annotating, uint32_t dso,
-		       const struct pesa_symbol *symbol)
-{
-	struct targets *targets = &annotating->targets;
-
-	for (size_t i = 0; i < targets->count; i++)
-		if (targets->target[i].dso == dso && targets->target[i].symbol == symbol)
-			return;
-	if (targets->count < NAMED_MAX)
-		targets->target[targets->count++] = (struct target){
-			.dso = dso, .symbol = symbol, .weight = weight_of(annotating, dso, symbol)};
-}
-
-static void add_hottest(struct annotating *annotating)
-{
-	size_t shown = 0;
-
-	for (size_t i = 0; i < annotating->functions.count && shown < HOTTEST_MAX; i++) {
-		const struct profile_group *group = &annotating->functions.group[i];
-
-		if (!wanted_dso(annotating, group->dso))
-			continue;
-		if (shown && profile_share(&annotating->input, group->weight) < HOTTEST_SHARE)
-			break;
-		add_target(annotating, group->dso, group->symbol);
-		shown++;
-	}
-}
-
-static struct pesa_error *add_named(struct annotating *annotating, const char *name)
-{
-	const struct pesa_profile *profile = annotating->input.profile;
-	const struct pesa_symbol *found[NAMED_MAX];
-
-	for (uint32_t dso = 0; dso < pesa_profile_dso_count(profile); dso++) {
-		struct pesa_error *error;
-		size_t count;
-
-		if (!wanted_dso(annotating, dso))
-			continue;
-		error = pesa_symbols_by_name(annotating->input.symbols, dso, name, found, NAMED_MAX,
-					     &count);
-		if (error)
-			return error;
-		for (size_t i = 0; i < count; i++)
-			add_target(annotating, dso, found[i]);
-	}
-	return NULL;
-}
-
-static const char *function_name(const struct profile_group *group)
-{
-	return profile_symbol_name(group->symbol);
-}
-
-/*
- * Add the functions with samples that a name means which is not one exactly.  *nearest: otherwise the
- * name that is nearest to it, or NULL.
- */
-static struct pesa_error *add_meant(struct annotating *annotating, const char *name,
-				    const char **nearest)
-{
-	const struct profile_groups *functions = &annotating->functions;
-	struct name_search search;
-	struct pesa_error *error = name_search_begin(&search, name);
-
-	if (error)
-		return error;
-	for (size_t i = 0; i < functions->count && !error; i++) {
-		const struct profile_group *group = &functions->group[i];
-
-		if (wanted_dso(annotating, group->dso))
-			error = name_search_consider(&search, function_name(group),
-						     group->symbol ? group->symbol->linkage_name
-								   : NULL);
-	}
-	for (size_t i = 0; i < functions->count && !error; i++) {
-		const struct profile_group *group = &functions->group[i];
-		bool means = false;
-
-		if (wanted_dso(annotating, group->dso))
-			error = name_search_means(
-				&search, function_name(group),
-				group->symbol ? group->symbol->linkage_name : NULL, &means);
-		if (means)
-			add_target(annotating, group->dso, group->symbol);
-	}
-	*nearest = search.suggestion;
-	name_search_end(&search);
-	return error;
-}
-
-/* A part of a name may be in many: leave the hottest. */
-static void limit_parts(struct annotating *annotating, const char *name)
-{
-	struct targets *targets = &annotating->targets;
-
-	if (targets->count <= HOTTEST_MAX)
-		return;
-	profile_complain("annotate", "'%s' is in the names of %zu functions: the hottest %d follow",
-			 name, targets->count, HOTTEST_MAX);
-	targets->count = HOTTEST_MAX;
-}
-
-/* Add an address, in every binary that has samples or a symbol there. */
-static struct pesa_error *add_address(struct annotating *annotating, uint64_t address)
-{
-	const struct pesa_profile *profile = annotating->input.profile;
-
-	for (uint32_t dso = 0; dso < pesa_profile_dso_count(profile); dso++) {
-		const struct pesa_symbol *symbol;
-		struct pesa_error *error;
-
-		if (!wanted_dso(annotating, dso))
-			continue;
-		error = pesa_symbols_find(annotating->input.symbols, dso, address, &symbol);
-		if (error)
-			return error;
-		if (symbol || pesa_profile_find(profile, dso, address))
-			add_target(annotating, dso, symbol);
-	}
-	return NULL;
-}
-
-static int hotter_first(const void *left, const void *right)
-{
-	const struct target *a = left, *b = right;
-
-	if (a->weight != b->weight)
-		return a->weight > b->weight ? -1 : 1;
-	return a->dso < b->dso ? -1 : a->dso > b->dso;
-}
-
-/* Choose the functions to show. */
-static struct pesa_error *choose(struct annotating *annotating)
-{
-	const char *name = annotating->wanted->symbol, *path = annotating->wanted->input.path;
-	struct targets *targets = &annotating->targets;
-	struct pesa_error *error;
-	const char *nearest = NULL;
-	uint64_t address;
-	size_t weighty, named;
-	char *end;
-
-	if (!name) {
-		add_hottest(annotating);
-		if (targets->count)
-			return NULL;
-		return pesa_error_create(PESA_ERROR_NOT_FOUND, "%s: no samples%s%s", path,
-					 annotating->wanted->dso ? " in " : "",
-					 annotating->wanted->dso ? annotating->wanted->dso : "");
-	}
-	error = add_named(annotating, name);
-	if (error)
-		return error;
-	errno = 0;
-	address = strtoull(name, &end, 16);
-	if (!targets->count && !strncmp(name, "0x", 2) && !*end && !errno)
-		error = add_address(annotating, address);
-	if (error)
-		return error;
-	named = targets->count;
-	if (!targets->count)
-		error = add_meant(annotating, name, &nearest);
-	if (error)
-		return error;
-	if (!targets->count)
-		return pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"%s: no function '%s' in its binaries; %s%s%s'pesa report' lists "
-			"those that were sampled",
-			path, name, nearest ? "do you mean '" : "", nearest ? nearest : "",
-			nearest ? "'? " : "");
-	qsort(targets->target, targets->count, sizeof(*targets->target), hotter_first);
-	/* If several functions have the name, choose those with samples. */
-	for (weighty = 0; weighty < targets->count && targets->target[weighty].weight; weighty++)
-		;
-	if (weighty)
-		targets->count = weighty;
-	if (!named)
-		limit_parts(annotating, name);
-	return NULL;
-}
 
 static struct pesa_error *list(struct annotating *annotating, const struct target *target,
 			       struct listing *listing)
@@ -745,7 +527,10 @@ static int annotate(struct annotating *annotating)
 				    &annotating->functions);
 	if (error)
 		return profile_fail("annotate", error);
-	error = choose(annotating);
+	annotating->targets = (struct targets){.input = &annotating->input,
+					       .functions = &annotating->functions,
+					       .dso = annotating->wanted->dso};
+	error = targets_choose(&annotating->targets, annotating->wanted->symbol);
 	if (error)
 		return profile_fail("annotate", error);
 	error = open_reasons(annotating);

@@ -65,8 +65,21 @@ static bool same_without_clone(const char *typed, const char *name)
 {
 	size_t wanted = length_without_clone(typed), length = length_without_clone(name);
 
-	return length >= wanted && !strncmp(typed, name, wanted) &&
+	return wanted && length >= wanted && !strncmp(typed, name, wanted) &&
 	       (length == wanted || (name[wanted] == '(' && !strchr(typed, '(')));
+}
+
+/* "f+0x1c", as addresses are printed: a place in f. */
+static bool same_without_offset(const char *typed, const char *name)
+{
+	const char *offset = strrchr(typed, '+');
+	size_t length = offset ? (size_t)(offset - typed) : 0, digits;
+
+	if (!offset || strncmp(offset, "+0x", 3))
+		return false;
+	digits = strspn(offset + 3, "0123456789abcdef");
+	return digits && !offset[3 + digits] && strlen(name) == length &&
+	       !strncmp(typed, name, length);
 }
 
 /* ---- Elided names ---------------------------------------------------------------------------- */
@@ -161,6 +174,10 @@ static enum name_match compare(const char *typed, const char *name)
 		return NAME_ELIDED;
 	if (same_without_clone(typed, name))
 		return NAME_CLONE;
+	if (same_without_offset(typed, name))
+		return NAME_OFFSET;
+	if (!*typed)
+		return NAME_OTHER;
 	if (strstr(name, typed) || ends_elided(typed, name))
 		return NAME_PART;
 	return strcasestr(name, typed) ? NAME_PART_IN_ANY_CASE : NAME_OTHER;

@@ -8,6 +8,7 @@
  *                is not UTF-8) stands for what was left out;
  *   its clone:   they differ in what compilers add to copies of a function: "sort.constprop.0",
  *                "map::find(int) [clone .isra.0]", or in the parameters that were not typed;
+ *   an offset:   "sort+0x1c", as the address of a sample is printed;
  *   a part:      the typed name is in its name, in the same case, or in any.
  * The matches of a name are all functions that match in the closest way that any does.
  */
@@ -24,6 +25,7 @@ enum name_match {
 	NAME_SAME,
 	NAME_ELIDED,
 	NAME_CLONE,
+	NAME_OFFSET,
 	NAME_PART,
 	NAME_PART_IN_ANY_CASE,
 	NAME_OTHER, /* no match */
