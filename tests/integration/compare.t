@@ -156,6 +156,12 @@ check(narrow.returncode == 0 and 0 < len(longest) <= 60, "lines are no wider tha
 check("retiring, and stalled without an event" in " ".join(narrow.stdout.split()) and max(map(len, wide.stdout.splitlines())) > 100,
       "sentences are broken, not cut, and only there", narrow.stdout[:500])
 
+rows = re.findall(r"^ .* ([0-9a-f]{5,}  \w+(?: \S+)*?)  +\w+$", wide.stdout, re.M)
+for width in (60, 80):
+    shown = compare("-i", "slow.data", COLUMNS=str(width), LC_ALL="C.UTF-8").stdout
+    check(len(rows) > 10 and all(row in shown for row in rows), f"in {width} columns addresses and instructions are whole",
+          [row for row in rows if row not in shown][:5])
+
 # Two deviations: both are found.
 record("two.data", "--set", "ld.latency=12", "--set", "mul.latency=8")
 two = {one["class"]: one for one in result("-i", "two.data")["classes"]}

@@ -208,6 +208,10 @@ terminal = report("-i", "empty.data")
 terminal.see("no samples: a message and status 1", r"status 1")
 check("no samples" in open("error", encoding="utf-8").read(), "... that says so", open("error", encoding="utf-8").read())
 terminal.end()
+for words in (["--children"], ["-G"], []):
+    narrow = run(PESA, "report", "-i", "chains.data", "--stdio", *words, env={**ENVIRONMENT, "COLUMNS": "60"})
+    heading = re.search(r"^ *(?:Children +Self|Share) +Cycles .* Functi", narrow, re.M)
+    check(heading, f"{' '.join(['text', *words])} in 60 columns: names have room", narrow)
 piped = run(PESA, "report", "-i", "chains.data", env=ENVIRONMENT)
 check("\033" not in piped and "hot" in piped and not json.loads(run(PESA, "report", "-i", "chains.data", "--json"))["lost"], "in a pipe: text", piped)
 linked = subprocess.run(["ldd", PESA], capture_output=True, text=True).stdout

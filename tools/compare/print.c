@@ -9,6 +9,8 @@
 #define OPCODES_SHOWN  8     /* of a kind of evidence */
 #define ORDERING_SHARE 0.001 /* of all cycles, from which on a kind is named */
 #define BAR_COLUMNS    10
+#define BARS_WIDE      104  /* columns of a terminal that has room for the bars */
+#define NUMBERS_WIDE   80   /* for measured and predicted cycles */
 #define SHOWN_SHARE    0.01 /* of a region's core time: instructions with less are folded */
 #define TEXT_COLUMNS   34
 
@@ -115,6 +117,31 @@ static void add_number(struct ui_text *line, double value)
 		ui_text_add(line, " %8.2f", value);
 }
 
+/* On a narrow terminal bars are left out first, then the numbers that a difference is of. */
+static bool has_bars(const struct ui_terminal *terminal)
+{
+	return !terminal->width || terminal->width >= BARS_WIDE;
+}
+
+static bool has_numbers(const struct ui_terminal *terminal)
+{
+	return !terminal->width || terminal->width >= NUMBERS_WIDE;
+}
+
+static void print_heads(const struct ui_terminal *terminal)
+{
+	struct ui_text line = {0};
+
+	if (has_bars(terminal))
+		ui_text_add(&line, "  %-*s %-*s", BAR_COLUMNS, "measured", BAR_COLUMNS,
+			    "predicted");
+	if (has_numbers(terminal))
+		ui_text_add(&line, " %8s %9s", "measured", "predicted");
+	ui_text_add(&line, " %17s", "difference");
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
+}
+
 static void print_instruction(const struct comparison *comparison,
 			      const struct ui_terminal *terminal,
 			      const struct pesa_compare_instruction *instruction, double most)
@@ -124,14 +151,18 @@ static void print_instruction(const struct comparison *comparison,
 	char text[192];
 
 	retiring = executions > 0 ? instruction->time.retiring / executions : 0;
-	ui_text_add(&line, "  ");
-	add_bar(&line, terminal, retiring, instruction->core.value - retiring, most);
-	ui_text_add(&line, " ");
-	add_bar(&line, terminal, instruction->predicted_stack[0], instruction->predicted_stack[1],
-		most);
-	add_number(&line, executions > 0 ? instruction->core.value : NAN);
-	ui_text_add(&line, " ");
-	add_number(&line, instruction->predicted);
+	if (has_bars(terminal)) {
+		ui_text_add(&line, "  ");
+		add_bar(&line, terminal, retiring, instruction->core.value - retiring, most);
+		ui_text_add(&line, " ");
+		add_bar(&line, terminal, instruction->predicted_stack[0],
+			instruction->predicted_stack[1], most);
+	}
+	if (has_numbers(terminal)) {
+		add_number(&line, executions > 0 ? instruction->core.value : NAN);
+		ui_text_add(&line, " ");
+		add_number(&line, instruction->predicted);
+	}
 	if (instruction->difference.enough)
 		ui_text_add(&line, " %+8.2f ±%-6.2f", instruction->difference.value,
 			    instruction->difference.high - instruction->difference.value);
@@ -206,8 +237,7 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 			continue;
 		}
 		if (!shown++)
-			fprintf(terminal->out, "  %-10s %-10s %8s %9s %17s\n", "measured",
-				"predicted", "measured", "predicted", "difference");
+			print_heads(terminal);
 		print_instruction(comparison, terminal, instruction, most);
 	}
 	if (folded)

@@ -12,6 +12,8 @@
 #define LABEL_MAX	48 /* columns: longer names push what follows to the right */
 #define SOURCE_COLUMN	20 /* of a label, where the text of a source line begins */
 #define FIGURES_COLUMNS 32 /* share, cycles, executions and the blanks between columns */
+#define EXECS_COLUMNS	9  /* of these, those of the executions */
+#define BAR_LEAST	4  /* of a stack, where names would be cut even without executions */
 #define BUCKETS_LEAST	26 /* of the largest buckets beside whole names */
 #define BUCKETS_FEW	14 /* ... beside shortened ones */
 #define BUCKETS_COLUMNS 60 /* ... where the width is unlimited */
@@ -426,6 +428,7 @@ static void fit(struct group_table *table, size_t width)
 		{&table->label_width, 28, BUCKETS_LEAST}, {&table->dso_width, 8, BUCKETS_FEW},
 		{&table->bar_width, 8, BUCKETS_FEW},	  {&table->label_width, 16, 0},
 	};
+	size_t whole;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		size_t taken = figures_columns(table) + table->dso_width + 2 + table->label_width +
@@ -436,8 +439,10 @@ static void fit(struct group_table *table, size_t width)
 			*column = *column > steps[i].least + excess ? *column - excess
 								    : steps[i].least;
 	}
-	table->executions =
-		figures_columns(table) + table->dso_width + 2 + table->label_width <= width;
+	whole = figures_columns(table) + table->dso_width + 2 + table->label_width;
+	table->executions = whole <= width;
+	if (whole > width + EXECS_COLUMNS && table->bar_width > BAR_LEAST)
+		table->bar_width = BAR_LEAST;
 }
 
 struct pesa_error *group_table_measure(struct group_table *table,
