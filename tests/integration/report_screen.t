@@ -93,6 +93,10 @@ def report(*words, **options):
     return Terminal(PESA, "report", *words, environment=ENVIRONMENT, **options)
 
 
+def marked_rows():
+    return [line for line in terminal.screen("-e").splitlines() if re.search(r"\033\[([0-9]+;)*7[;m]", line)]
+
+
 # ---- Functions, callers, code, why
 
 terminal = report("-i", "chains.data")
@@ -122,8 +126,9 @@ screen = terminal.see("Enter: the code", r"^hot: 90\.00% of all cycles", rf"70\.
 marked = [line for line in terminal.screen("-e").splitlines() if "\033[7m" in line or re.search(r"\033\[[0-9;]*7[;m]", line)]
 check(len(marked) == 1 and f"{load:x}" in marked[0], "at its hottest line", marked)
 terminal.keys("Tab")
+terminal.wait(lambda _: f"{address['hot']:x}" in "".join(marked_rows()))
 terminal.see("Tab: the next hottest", r"^hot: ")
-marked = [line for line in terminal.screen("-e").splitlines() if re.search(r"\033\[([0-9]+;)*7[;m]", line)]
+marked = marked_rows()
 check(len(marked) == 1 and f"{address['hot']:x}" in marked[0], "which is the first instruction", marked)
 terminal.keys("H", "w")
 terminal.see("w: why", rf"^{load:x}  ld .* in hot", r"^70\.00% of all cycles", r"^ +85\.71% +60\.?0?k  stalled D\$miss +wait for data that missed the cache", r"try a layout that uses whole cache lines",
