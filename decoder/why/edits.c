@@ -9,6 +9,8 @@
 
 #include "decoder/why/trial.h"
 
+#define MISFIT_LEAST 0.1 /* see struct why_change */
+
 /* Registers that paths do not use, for values that were in memory. */
 #define FREE_REGISTER  PESA_REGISTER_T0
 #define FREE_REGISTERS 16u
@@ -118,6 +120,8 @@ struct pesa_error *pesa_why_estimate_edits(struct pesa_why *why,
 				  .edit = calloc(count + 1, sizeof(*editing.edit)),
 				  .due = calloc(count + 1, sizeof(*editing.due))};
 	struct pesa_error *error = NULL;
+	const struct why_change change = {
+		.changer = change_path, .context = &editing, .fewer = true, .misfit = MISFIT_LEAST};
 	struct why_saved result = {0};
 
 	if (!editing.edit || !editing.due)
@@ -132,7 +136,7 @@ struct pesa_error *pesa_why_estimate_edits(struct pesa_why *why,
 	}
 	if (!error && editing.count) {
 		qsort(editing.edit, editing.count, sizeof(*editing.edit), by_node);
-		error = why_trial(why, change_path, &editing, true, &result);
+		error = why_trial(why, &change, &result);
 	}
 	*saved = result.saved;
 	saved->enough = result.changes > 0;

@@ -4,10 +4,9 @@
 
 #include "decoder/why/trial.h"
 
-/* Least standard deviations: of the model, relative, and of what a change of time does to the rest
- * of the program (what else misses, is mispredicted, is fetched together), of all cycles. */
-#define MISFIT_LEAST 0.1
-#define REST_LEAST   0.0005
+/* Least standard deviation of what a change of time does to the rest of the program (what else
+ * misses, is mispredicted, is fetched together), of all cycles. */
+#define REST_LEAST 0.0005
 /* How much longer code may take than predicted for a prediction of less code to count. */
 #define EXPLAINED_LEAST 1.5
 /* Standard deviation of a predicted difference, of the predicted cycles of what changes. */
@@ -164,30 +163,32 @@ static void add_node(const struct pesa_why *why, const struct compare_node *node
 			node->measured->weight_squared * (vanished / all) * (vanished / all);
 }
 
-static struct pesa_estimate estimate_of(const struct pesa_why *why, const struct sums *sums)
+static struct pesa_estimate estimate_of(const struct pesa_why *why, const struct why_change *change,
+					const struct sums *sums)
 {
 	const struct pesa_compare_totals *totals = &why->compare->totals;
 	double deviations = pesa_estimate_deviations(why->compare->options.confidence);
-	double misfit = fmax(MISFIT_LEAST, totals->misfit_region);
+	double misfit = fmax(change->misfit, totals->misfit_region);
 	double rest = REST_LEAST * totals->cycles;
+	double waits = change->waits_misfit * change->waits;
 	double half =
 		deviations *
-		sqrt(sums->variance + rest * rest +
+		sqrt(sums->variance + rest * rest + waits * waits +
 		     misfit * misfit * (sums->gross * sums->gross + sums->exposed * sums->exposed));
-	double low = fmin(sums->scaled, sums->predicted) - half;
 	double high = fmax(sums->scaled, sums->predicted) + half;
+	double allowed = fmax(sums->allowed, change->waits);
 
 	return (struct pesa_estimate){
-		/* What is ideal costs nothing. */
+		/* What is ideal hardly ever costs anything, but it can. */
 		.value = fmax(sums->scaled, 0),
-		.low = fmax(low, -deviations * rest),
-		.high = fmax(fmin(high, sums->allowed), fmax(sums->scaled, 0)),
+		.low = fmin(sums->scaled, sums->predicted) - half,
+		.high = fmax(fmin(high, allowed), fmax(sums->scaled, 0)),
 		.enough = true,
 	};
 }
 
-static void sum_effects(const struct pesa_why *why, const struct effect *effects,
-			struct why_saved *saved)
+static void sum_effects(const struct pesa_why *why, const struct why_change *change,
+			const struct effect *effects, struct why_saved *saved)
 {
 	const struct compare_code *code = &why->compare->code;
 	struct sums sums = {0};
@@ -197,7 +198,7 @@ static void sum_effects(const struct pesa_why *why, const struct effect *effects
 			add_node(why, &code->node[i], &effects[i], &sums);
 	sums.scaled = sums.gross - sums.exposed;
 	saved->exposed = sums.exposed;
-	saved->saved = estimate_of(why, &sums);
+	saved->saved = estimate_of(why, change, &sums);
 }
 
 /* ---- The estimate where instructions are not there any more ---------------------------------- */
@@ -232,13 +233,13 @@ static void add_total(const struct compare_node *node, const struct effect *effe
  * predicted, or the predicted share of what was measured; the less of both is taken.  Where the model
  * misses a large part of the measured cycles, what it knows may be hidden by the rest: it may be nothing.
  */
-static void sum_totals(const struct pesa_why *why, const struct effect *effects,
-		       struct why_saved *saved)
+static void sum_totals(const struct pesa_why *why, const struct why_change *change,
+		       const struct effect *effects, struct why_saved *saved)
 {
 	const struct pesa_compare_totals *compared = &why->compare->totals;
 	const struct compare_code *code = &why->compare->code;
 	const double deviations = pesa_estimate_deviations(why->compare->options.confidence);
-	double misfit = fmax(MISFIT_LEAST, compared->misfit_region);
+	double misfit = fmax(change->misfit, compared->misfit_region);
 	double rest = REST_LEAST * compared->cycles, predicted, scaled, half;
 	struct totals totals = {0};
 
@@ -291,7 +292,7 @@ static struct pesa_error *prepare(struct pesa_why *why)
 	return NULL;
 }
 
-struct pesa_error *why_trial(struct pesa_why *why, why_changer *changer, void *context, bool fewer,
+struct pesa_error *why_trial(struct pesa_why *why, const struct why_change *change,
 			     struct why_saved *saved)
 {
 	const struct pesa_compare *compare = why->compare;
@@ -306,8 +307,8 @@ struct pesa_error *why_trial(struct pesa_why *why, why_changer *changer, void *c
 		const struct compare_path *path = &paths->path[i];
 		size_t changed;
 
-		error = try_path(why, path, changer, context, trials->after + path->first,
-				 &changed);
+		error = try_path(why, path, change->changer, change->context,
+				 trials->after + path->first, &changed);
 		saved->changes += changed;
 		for (size_t at = path->first + path->warm; at < path->first + path->count; at++) {
 			struct effect *effect = &trials->effects[paths->step[at].node];
@@ -321,7 +322,7 @@ struct pesa_error *why_trial(struct pesa_why *why, why_changer *changer, void *c
 		}
 	}
 	if (!error)
-		(fewer ? sum_totals : sum_effects)(why, trials->effects, saved);
+		(change->fewer ? sum_totals : sum_effects)(why, change, trials->effects, saved);
 	return error;
 }
 

@@ -29,8 +29,20 @@ struct why_saved {
 typedef size_t why_changer(void *context, const struct compare_path *path,
 			   struct pesa_mca_instruction *instruction, bool *removed);
 
-/* Execute the paths that `changer` changes.  `fewer`: it removes instructions. */
-struct pesa_error *why_trial(struct pesa_why *why, why_changer *changer, void *context, bool fewer,
+/* A change that is tried. */
+struct why_change {
+	why_changer *changer;
+	void *context;
+	bool fewer;    /* it removes instructions */
+	double misfit; /* least standard deviation, relative to the cycles that change */
+	/* Measured cycles that wait for what is changed: so many may be saved even where no
+	 * instruction becomes shorter on the model. */
+	double waits;
+	double waits_misfit; /* standard deviation of what the model makes of them, relative */
+};
+
+/* Execute the paths that a change is about. */
+struct pesa_error *why_trial(struct pesa_why *why, const struct why_change *change,
 			     struct why_saved *saved);
 /* NULL is allowed. */
 void why_trials_free(struct why_trials *trials);

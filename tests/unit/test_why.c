@@ -242,6 +242,7 @@ static void a_change_is_tried_where_a_store_is_before_the_path(void **state)
 	struct scene scene;
 	struct pesa_compare compare = {.options = {.confidence = 0.95}, .totals = {.cycles = 100}};
 	struct pesa_why why = {.compare = &compare};
+	const struct why_change change = {.changer = shorten, .misfit = 0.1};
 	struct why_saved saved;
 
 	(void)state;
@@ -256,7 +257,7 @@ static void a_change_is_tried_where_a_store_is_before_the_path(void **state)
 	compare.paths = scene.paths;
 	compare.predictor = scene.predictor;
 	compare.model = scene.model;
-	assert_null(why_trial(&why, shorten, NULL, false, &saved));
+	assert_null(why_trial(&why, &change, &saved));
 	assert_int_equal(saved.changes, 1);
 	assert_true(saved.saved.value > 1);
 	why_trials_free(why.trials);
