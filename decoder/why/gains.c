@@ -17,8 +17,8 @@
 /* See struct why_change.  The misfit of model and measurement says little: a path that the model
  * predicts well may change in another way than it predicts.  With these, 95 % of the places of random
  * programs are in the interval (Documentation/why.md). */
-#define MISFIT_LEAST 0.3
-#define WAITS_MISFIT 0.2
+#define MISFIT_LEAST  0.3
+#define OCCUPIED_MOST 1.2 /* of the model's cycles: more than a unit is occupied */
 
 const char *pesa_why_change_name(enum pesa_why_change change)
 {
@@ -227,18 +227,37 @@ static size_t change_path(void *context, const struct compare_path *path,
 
 /* ---- The estimate ---------------------------------------------------------------------------- */
 
+/* Cycles for which the executions of an instruction occupy its busiest unit, at most. */
+static double occupied_cycles(const struct pesa_why *why, const struct compare_node *node)
+{
+	const struct pesa_mca_model *model = why->compare->model;
+	double longest = 0;
+
+	for (unsigned int i = 0; node->class >= 0 && i < model->classes[node->class].uses; i++) {
+		const struct pesa_mca_use *use = &model->uses[model->classes[node->class].use + i];
+		double cycles = (double)(use->release - use->acquire) /
+				fmax(model->resources[use->resource].units, 1);
+
+		longest = fmax(longest, cycles);
+	}
+	return OCCUPIED_MOST * longest * node->executions;
+}
+
 /* Estimate a candidate, in both ways where there are two. */
 static struct pesa_error *estimate(struct change *trial, struct pesa_why_gain *gain, bool *tried)
 {
-	const struct why_change changed = {.changer = change_path,
-					   .context = trial,
-					   .misfit = MISFIT_LEAST,
-					   .waits = gain->waits,
-					   .waits_misfit = WAITS_MISFIT};
+	const enum pesa_why_change kind = trial->candidate->change;
+	const struct why_change changed = {
+		.changer = change_path,
+		.context = trial,
+		.misfit = MISFIT_LEAST,
+		.waits = gain->waits,
+		.removes_events = kind == PESA_WHY_HIT || kind == PESA_WHY_PREDICT,
+	};
 	struct why_saved saved, other;
 	struct pesa_error *error = why_trial(trial->why, &changed, &saved);
 
-	if (!error && trial->candidate->change == PESA_WHY_HIT) {
+	if (!error && kind == PESA_WHY_HIT) {
 		trial->shadow = SHADOW_EXPOSED;
 		error = why_trial(trial->why, &changed, &other);
 		trial->shadow = SHADOW_HITS;
@@ -247,6 +266,12 @@ static struct pesa_error *estimate(struct change *trial, struct pesa_why_gain *g
 		saved.saved.low = fmin(saved.saved.low, other.saved.low);
 		saved.saved.high = fmax(saved.saved.high, other.saved.high);
 	}
+	/* Who gets a unit first is not known: where it is always busy, all of that may be saved. */
+	if (kind == PESA_WHY_FREE_UNIT)
+		saved.saved.high = fmax(
+			saved.saved.high,
+			occupied_cycles(trial->why,
+					&trial->why->compare->code.node[trial->candidate->node]));
 	gain->saved = saved.saved;
 	gain->exposed = saved.exposed;
 	*tried = saved.changes;

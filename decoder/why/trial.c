@@ -170,18 +170,17 @@ static struct pesa_estimate estimate_of(const struct pesa_why *why, const struct
 	double deviations = pesa_estimate_deviations(why->compare->options.confidence);
 	double misfit = fmax(change->misfit, totals->misfit_region);
 	double rest = REST_LEAST * totals->cycles;
-	double waits = change->waits_misfit * change->waits;
 	double half =
 		deviations *
-		sqrt(sums->variance + rest * rest + waits * waits +
+		sqrt(sums->variance + rest * rest +
 		     misfit * misfit * (sums->gross * sums->gross + sums->exposed * sums->exposed));
+	double low = fmin(sums->scaled, sums->predicted) - half;
 	double high = fmax(sums->scaled, sums->predicted) + half;
 	double allowed = fmax(sums->allowed, change->waits);
 
 	return (struct pesa_estimate){
-		/* What is ideal hardly ever costs anything, but it can. */
 		.value = fmax(sums->scaled, 0),
-		.low = fmin(sums->scaled, sums->predicted) - half,
+		.low = change->removes_events ? fmax(low, -deviations * rest) : low,
 		.high = fmax(fmin(high, allowed), fmax(sums->scaled, 0)),
 		.enough = true,
 	};

@@ -38,7 +38,7 @@ struct why_change {
 	/* Measured cycles that wait for what is changed: so many may be saved even where no
 	 * instruction becomes shorter on the model. */
 	double waits;
-	double waits_misfit; /* standard deviation of what the model makes of them, relative */
+	bool removes_events; /* misses or mispredictions: that costs nothing */
 };
 
 /* Execute the paths that a change is about. */

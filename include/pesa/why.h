@@ -132,7 +132,8 @@ struct pesa_why_gain {
 	/** Measured cycles that are waits for this, at the place and at what follows from it. */
 	double waits;
 	/** Cycles that the program would save; what else becomes longer is subtracted.  Never more
-	 * than was measured of the cycles that become shorter. */
+	 * than was measured of the cycles that become shorter.  The interval may end at `waits`, or
+	 * at the cycles for which the instruction occupies its unit. */
 	struct pesa_estimate saved;
 	double exposed; /**< cycles by which other instructions become longer; subtracted already */
 };

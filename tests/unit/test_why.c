@@ -264,6 +264,57 @@ static void a_change_is_tried_where_a_store_is_before_the_path(void **state)
 	teardown(&scene);
 }
 
+static size_t leave_alone(void *context, const struct compare_path *path,
+			  struct pesa_mca_instruction *instruction, bool *removed)
+{
+	(void)context;
+	(void)path;
+	(void)instruction;
+	(void)removed;
+	return 1;
+}
+
+/* What waits for a place may be saved even if the model makes nothing shorter; a change may cost cycles,
+ * unless it removes misses or mispredictions. */
+static void an_interval_ends_at_what_the_measurement_allows(void **state)
+{
+	struct scene scene;
+	struct pesa_compare compare = {.options = {.confidence = 0.95}, .totals = {.cycles = 1e6}};
+	struct pesa_why why = {.compare = &compare};
+	struct why_change change = {.changer = leave_alone, .misfit = 0.1};
+	struct why_saved saved;
+	double low;
+
+	(void)state;
+	setup(&scene, out_of_order, "mul a1, a0, a0\nmul a1, a1, a0\naddi a2, a1, 1");
+	scene.path.weight = 1;
+	for (unsigned int i = 0; i < scene.path.count; i++) {
+		scene.node[i].occurrences = 1;
+		scene.node[i].executions = 10;
+		scene.node[i].time.core = 100;
+	}
+	compare.code = scene.code;
+	compare.paths = scene.paths;
+	compare.predictor = scene.predictor;
+	compare.model = scene.model;
+	assert_null(why_trial(&why, &change, &saved));
+	assert_true(saved.saved.high == 0);
+	low = saved.saved.low;
+	assert_true(low < 0);
+	change.waits = 40;
+	assert_null(why_trial(&why, &change, &saved));
+	assert_true(saved.saved.high == 40);
+	assert_true(saved.saved.low == low);
+	change = (struct why_change){.changer = shorten, .misfit = 3};
+	assert_null(why_trial(&why, &change, &saved));
+	assert_true(saved.saved.low < low);
+	change.removes_events = true;
+	assert_null(why_trial(&why, &change, &saved));
+	assert_true(saved.saved.low == low);
+	why_trials_free(why.trials);
+	teardown(&scene);
+}
+
 static void names_are_those_of_the_documents(void **state)
 {
 	(void)state;
@@ -284,6 +335,7 @@ int main(void)
 		cmocka_unit_test(what_is_behind_a_fence_names_it),
 		cmocka_unit_test(in_order_the_unit_and_the_operand_are_told_apart),
 		cmocka_unit_test(a_change_is_tried_where_a_store_is_before_the_path),
+		cmocka_unit_test(an_interval_ends_at_what_the_measurement_allows),
 		cmocka_unit_test(names_are_those_of_the_documents),
 	};
 

@@ -310,45 +310,53 @@ static const char *sentence_of(enum pesa_why_change change)
 	return sentences[change];
 }
 
-/* Columns of a table of gains whose instructions are beside the figures. */
-#define GAINS_WIDE 120
+/* The row of a gain: figures, change and place in one line, or without `beside` the figures alone. */
+static void add_gain(const struct reasons *reasons, const struct pesa_why_gain *gain, bool beside,
+		     bool utf8, struct ui_text *line)
+{
+	const double all = pesa_compare_totals(reasons->comparison.compare)->cycles;
+	char share[UI_NUMBER_SIZE], low[UI_NUMBER_SIZE], high[UI_NUMBER_SIZE];
+	char cycles[UI_NUMBER_SIZE], waits[UI_NUMBER_SIZE], interval[96];
+
+	snprintf(interval, sizeof(interval), "%s to %s", ui_share(low, gain->saved.low / all),
+		 ui_share(high, gain->saved.high / all));
+	ui_text_clear(line);
+	ui_text_add(line, "%8s %8s  %-18s %8s  ", ui_share(share, gain->saved.value / all),
+		    ui_count(cycles, gain->saved.value), interval, ui_count(waits, gain->waits));
+	if (!beside)
+		return;
+	ui_text_add(line, "%-26s ", sentence_of(gain->change));
+	add_place(reasons, &gain->place, NULL, utf8, line);
+}
 
 void reasons_print_gains(const struct reasons *reasons, const struct ui_terminal *terminal)
 {
-	const double all = pesa_compare_totals(reasons->comparison.compare)->cycles;
-	const bool beside = !terminal->width || terminal->width >= GAINS_WIDE;
+	const unsigned int count = pesa_why_gain_count(reasons->why);
 	struct ui_text line = {0};
+	bool beside = true;
 
+	for (unsigned int i = 0; i < count && terminal->width; i++) {
+		add_gain(reasons, pesa_why_gain(reasons->why, i), true, terminal->utf8, &line);
+		beside &= ui_columns(ui_text_get(&line)) <= terminal->width;
+	}
+	ui_text_clear(&line);
 	ui_text_add(&line, "%s%8s %8s  %-18s %8s  ", ui_style(terminal, UI_BOLD), "Saves", "Cycles",
 		    "95% interval", "Waits");
 	if (beside)
 		ui_text_add(&line, "%-26s Instruction", "If");
 	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
 	ui_print_line(terminal, ui_text_get(&line));
-	for (unsigned int i = 0; i < pesa_why_gain_count(reasons->why); i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		const struct pesa_why_gain *gain = pesa_why_gain(reasons->why, i);
-		char share[UI_NUMBER_SIZE], low[UI_NUMBER_SIZE], high[UI_NUMBER_SIZE];
-		char cycles[UI_NUMBER_SIZE], waits[UI_NUMBER_SIZE], interval[96];
 
-		snprintf(interval, sizeof(interval), "%s to %s",
-			 ui_share(low, gain->saved.low / all),
-			 ui_share(high, gain->saved.high / all));
-		ui_text_clear(&line);
-		ui_text_add(&line, "%8s %8s  %-18s %8s  ", ui_share(share, gain->saved.value / all),
-			    ui_count(cycles, gain->saved.value), interval,
-			    ui_count(waits, gain->waits));
-		if (beside) {
-			ui_text_add(&line, "%-26s ", sentence_of(gain->change));
-		} else {
-			ui_print_line(terminal, ui_text_get(&line));
-			ui_text_clear(&line);
-			ui_text_add(&line, "if %s: ", sentence_of(gain->change));
-		}
-		add_place(reasons, &gain->place, NULL, terminal->utf8, &line);
+		add_gain(reasons, gain, beside, terminal->utf8, &line);
+		ui_print_line(terminal, ui_text_get(&line));
 		if (beside)
-			ui_print_line(terminal, ui_text_get(&line));
-		else
-			print_broken(terminal, ui_text_get(&line), 10);
+			continue;
+		ui_text_clear(&line);
+		ui_text_add(&line, "if %s: ", sentence_of(gain->change));
+		add_place(reasons, &gain->place, NULL, terminal->utf8, &line);
+		print_broken(terminal, ui_text_get(&line), 10);
 	}
 	ui_text_free(&line);
 }
