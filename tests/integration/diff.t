@@ -203,6 +203,24 @@ cycles = {kind: sum(one["new"]["cycles"] for one in run["rows"] if one["kind"] =
 check(recorded.returncode == 0 and cycles["both"] > 4 * cycles["new"] and
       not any("+0x" in one["symbol"] for one in run["rows"] if one["kind"] == "both"),
       "functions of a stripped binary are found by their code, and have the names of the other one", (cycles, run["rows"]))
+# Functions of one code: as static ones of headers are.
+with open("alike.c", "w", encoding="ascii") as file:
+    file.write("".join(f"""
+__attribute__((noinline)) static long step_{name}(long n) {{ long s = 0; for (; n; n--) s = s * 7 + n; return s; }}
+long call_{name}(long n) {{ return step_{name}(n) + {offset}; }}
+""" for offset, name in enumerate(("one", "two", "three"))) + "int main(void) { return (call_one(9000) + call_two(19000) + call_three(29000)) & 1; }\n")
+made = command(GUEST_CC, "-O1", "-fno-ipa-icf", "-funwind-tables", "-static", "alike.c", "-o", "alike")
+if made.returncode:
+    bail_out("cannot build functions of one code:", made.stderr.decode())
+tool("strip", "-o", "alike-bare", "alike")
+for name in ("alike", "alike-bare"):
+    pesa("record", "-q", "--core", "ooo-4", "-c", "300", "-o", name + ".data", "--", "./" + name)
+for old, new in (("alike", "alike-bare"), ("alike-bare", "alike-bare"), ("alike-bare", "alike")):
+    run = diff(old + ".data", new + ".data")
+    cycles = sorted(one["new"]["cycles"] for one in run["rows"] if one["kind"] == "both" and one["new"]["cycles"] > 20000)
+    named = [one["symbol"] for one in run["rows"] if one["symbol"].startswith("step_")]
+    check(len(cycles) >= 3 and all(abs(one["change"]) < .05 * one["new"]["cycles"] for one in run["rows"] if one["new"] and one["new"]["cycles"] > 20000)
+          and len(named) == (3 if old != new else 0), f"{old}, {new}: functions of one code are told apart", run["rows"])
 shutil.move("guest", "elsewhere")
 run = diff("run1.data", "run2.data")
 check(run["old"]["instructions"] == retired["1"] and run["new"]["instructions"] == retired["2"] and not run["notes"],

@@ -8,8 +8,9 @@
 /* A function that matched no other by name. */
 struct unmatched {
 	struct pesa_digest code;
+	uint64_t address;
 	size_t index; /* of its group */
-	bool unnamed;
+	bool unnamed, matched;
 };
 
 struct side {
@@ -17,11 +18,17 @@ struct side {
 	size_t count;
 };
 
+static int compare_code(const struct unmatched *a, const struct unmatched *b)
+{
+	return memcmp(&a->code, &b->code, sizeof(a->code));
+}
+
 static int by_code(const void *left, const void *right)
 {
 	const struct unmatched *a = left, *b = right;
+	int order = compare_code(a, b);
 
-	return memcmp(&a->code, &b->code, sizeof(a->code));
+	return order ? order : a->address < b->address ? -1 : a->address > b->address;
 }
 
 /* Add a function, if it has code. */
@@ -32,7 +39,9 @@ add_unmatched(const struct profile_group *group, unsigned int number, size_t ind
 	      void *context, struct side *side)
 {
 	struct diff_code code = {0};
-	struct unmatched function = {.index = index, .unnamed = diff_is_unnamed(group)};
+	struct unmatched function = {.address = group->symbol ? group->symbol->start : 0,
+				     .index = index,
+				     .unnamed = diff_is_unnamed(group)};
 	struct pesa_error *error = list(context, number, group, &code);
 	bool has_code = !error && code.listing.disassembled && code.listing.count;
 
@@ -44,7 +53,7 @@ add_unmatched(const struct profile_group *group, unsigned int number, size_t ind
 	return error;
 }
 
-/* The functions that are not taken and have code, sorted by code. */
+/* The functions that are not taken and have code, sorted by code and address. */
 static struct pesa_error *list_unmatched(
 	const struct profile_groups *groups, unsigned int number, const bool *taken,
 	struct pesa_error *(*list)(void *context, unsigned int side,
@@ -64,23 +73,66 @@ static struct pesa_error *list_unmatched(
 	return error;
 }
 
-static bool is_unique(const struct side *side, size_t at)
+/* Functions of one code. */
+struct alike {
+	struct unmatched *function;
+	size_t count, left; /* left: without a match */
+};
+
+static struct alike alike_from(const struct side *side, size_t first)
 {
-	return (!at || by_code(&side->function[at - 1], &side->function[at])) &&
-	       (at + 1 == side->count || by_code(&side->function[at], &side->function[at + 1]));
+	struct alike alike = {.function = &side->function[first], .count = 1};
+
+	while (first + alike.count < side->count &&
+	       !compare_code(alike.function, &side->function[first + alike.count]))
+		alike.count++;
+	alike.left = alike.count;
+	return alike;
+}
+
+static void match(struct unmatched *a, struct alike *left, struct unmatched *b, struct alike *right,
+		  size_t *partner)
+{
+	a->matched = b->matched = true;
+	left->left--;
+	right->left--;
+	if (a->unnamed || b->unnamed)
+		partner[a->index] = b->index;
+}
+
+/* Static functions of headers have one code in many places: those at one address are the same, and if as
+ * many are left on both sides, those in the same order. */
+static void match_alike(struct alike left, struct alike right, size_t *partner)
+{
+	for (size_t i = 0, j = 0; i < left.count && j < right.count;) {
+		struct unmatched *a = &left.function[i], *b = &right.function[j];
+
+		if (a->address == b->address)
+			match(a, &left, b, &right, partner);
+		i += a->address <= b->address;
+		j += b->address <= a->address;
+	}
+	if (left.left != right.left)
+		return;
+	for (size_t i = 0, j = 0; left.left; i++) {
+		if (left.function[i].matched)
+			continue;
+		while (right.function[j].matched)
+			j++;
+		match(&left.function[i], &left, &right.function[j], &right, partner);
+	}
 }
 
 static void match_sides(const struct side *left, const struct side *right, size_t *partner)
 {
 	for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
-		const struct unmatched *a = &left->function[i], *b = &right->function[j];
-		int order = by_code(a, b);
+		struct alike a = alike_from(left, i), b = alike_from(right, j);
+		int order = compare_code(a.function, b.function);
 
-		if (!order && is_unique(left, i) && is_unique(right, j) &&
-		    (a->unnamed || b->unnamed))
-			partner[a->index] = b->index;
-		i += order <= 0;
-		j += order >= 0;
+		if (!order)
+			match_alike(a, b, partner);
+		i += order <= 0 ? a.count : 0;
+		j += order >= 0 ? b.count : 0;
 	}
 }
 
