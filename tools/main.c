@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decoder/base/nearest.h"
 #include "pesa/version.h"
 #include "pesa_build.h"
 #include "tools/commands.h"
@@ -43,11 +44,24 @@ static void print_version(void)
 		printf("without %s\n", PESA_MISSING_PARTS);
 }
 
+/* The command whose name is nearest to a mistyped one; NULL: none is near. */
+static const char *nearest_command(const char *typed)
+{
+	const char *found = NULL;
+	struct nearest nearest;
+
+	nearest_begin(&nearest, typed);
+	for (const struct command *command = commands; command->name; command++)
+		if (nearest_try(&nearest, command->name, strlen(command->name)))
+			found = command->name;
+	return found;
+}
+
 int main(int argc, char **argv)
 {
 	char help_option[] = "--help";
 	const struct command *command = commands;
-	const char *answer;
+	const char *answer, *nearest;
 
 	safe_output_start();
 	if (argc < 2) {
@@ -83,6 +97,9 @@ int main(int argc, char **argv)
 		safe_output_message("pesa: perf's '%s': %s", argv[1], answer);
 		return 2;
 	}
-	safe_output_message("pesa: '%s' is not a command; 'pesa --help' lists them", argv[1]);
+	nearest = nearest_command(argv[1]);
+	safe_output_message("pesa: '%s' is not a command; %s%s%s'pesa --help' lists them", argv[1],
+			    nearest ? "do you mean '" : "", nearest ? nearest : "",
+			    nearest ? "'? " : "");
 	return 2;
 }

@@ -56,12 +56,15 @@ run(PESA, "record", "-q", "--core", "ooo-4", "-c", "300", "--", "./program")
 everything = json.loads(pesa("report", "--json").stdout)["functions"]
 names = {one["symbol"] for one in everything}
 
-for locale in ("C.UTF-8", "C"):
-    printed = pesa("report", "-p", "1", locale=locale).stdout
-    rows = re.findall(r"^ +[\d.]+%.* program  +(\S.*?)   *(?:retiring|stalled|flushed|drained)", printed, re.M)
+for locale, columns in (("C.UTF-8", ""), ("C", ""), ("C.UTF-8", "60"), ("C", "60")):
+    printed = pesa("report", "-p", "1", locale=locale, columns=columns).stdout
+    rows = re.findall(r"^ +[\d.]+%.* program  +(\S.*?)(?: +(?:retiring|stalled|flushed|drained).*| *)$", printed, re.M)
     lost = [row for row in rows if not annotated(row, locale=locale)]
-    check(len(set(rows)) == len(rows), f"shortened names are distinct in the locale {locale}", printed)
-    check(len(rows) >= 6 and not lost, f"annotate takes every name that report prints in the locale {locale}", f"{printed}\n{lost}")
+    check(len(set(rows)) == len(rows), f"shortened names are distinct in the locale {locale}, {columns or 'many'} columns", printed)
+    cut = [row for row in rows if row.startswith(("…", ".."))]
+    check(len({len(row) for row in cut}) <= 1 and (not columns or cut), "shortened at their beginning they have all of their column", cut)
+    check(len(rows) >= 6 and not lost, f"annotate takes every name that report prints in the locale {locale}, {columns or 'many'} columns",
+          f"{printed}\n{lost}")
 
 for typed, meant in {
         "sorted": ["sorted.constprop.0"],
@@ -96,6 +99,9 @@ for typed in ("program.cc:9999", "other.cc:8", "program+0x2", ""):
 check(json.loads(pesa("explain", "--json", LONG + "_first+0x2").stdout)["function"]["symbol"] == LONG + "_first", "explain takes such a place")
 check(annotated("-s", "main") == annotated("main") == ["main"], "-s is the symbol, as perf has it")
 check(annotated("-s", "main", "--dsos", "other,program") == ["main"] and not annotated("main", "-d", "other"), "-d is a list of binaries")
+mistyped = pesa("anotate")
+check(mistyped.returncode == 2 and "do you mean 'annotate'?" in mistyped.stderr and "do you mean" not in pesa("zzz").stderr,
+      "a mistyped subcommand is answered with the nearest", mistyped.stderr)
 mistyped = pesa("annotate", "sroted")
 check(mistyped.returncode == 1 and "do you mean 'sorted.constprop.0'?" in mistyped.stderr and mistyped.stderr.count("\n") == 1,
       "a mistyped name is answered with the nearest", mistyped.stderr)

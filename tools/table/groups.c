@@ -318,11 +318,16 @@ static bool add_distinct_name(const struct group_table *table, const struct prof
 	from = last + 4 < columns ? 0 : last + 4 - columns + columns / 4;
 	if (from > first && last - first + 4 < columns)
 		from = first;
+	/* All of what follows, and as much before it as there is room for. */
+	room = columns - (utf8 ? 1 : 2);
+	if (from && strlen(name + from) < room)
+		from = strlen(name) - room;
 	while (from && !ui_begins_character(name[from]))
 		from--;
 	if (from)
 		ui_text_add(line, "%s", utf8 ? "…" : "..");
-	room = columns - (from ? utf8 ? 1 : 2 : 0);
+	else
+		room = columns;
 	/* A last ">" would look like a bracket of the name. */
 	if (utf8 || strlen(name + from) <= room)
 		ui_text_add_cut(line, name + from, room, utf8);
