@@ -7,6 +7,9 @@
 /* Least standard deviation of what a change of time does to the rest of the program (what else
  * misses, is mispredicted, is fetched together), of all cycles. */
 #define REST_LEAST 0.0005
+/* Of cycles that vanish at one instruction and appear at another, both are wrong in one direction: part
+ * of their deviation that is left in the difference. */
+#define MOVED 0.5
 /* How much longer code may take than predicted for a prediction of less code to count. */
 #define EXPLAINED_LEAST 1.5
 /* Standard deviation of a predicted difference, of the predicted cycles of what changes. */
@@ -170,10 +173,9 @@ static struct pesa_estimate estimate_of(const struct pesa_why *why, const struct
 	double deviations = pesa_estimate_deviations(why->compare->options.confidence);
 	double misfit = fmax(change->misfit, totals->misfit_region);
 	double rest = REST_LEAST * totals->cycles;
-	double half =
-		deviations *
-		sqrt(sums->variance + rest * rest +
-		     misfit * misfit * (sums->gross * sums->gross + sums->exposed * sums->exposed));
+	double net = sums->gross - sums->exposed, moved = MOVED * fmin(sums->gross, sums->exposed);
+	double half = deviations * sqrt(sums->variance + rest * rest +
+					misfit * misfit * (net * net + moved * moved));
 	double low = fmin(sums->scaled, sums->predicted) - half;
 	double high = fmax(sums->scaled, sums->predicted) + half;
 	double allowed = fmax(sums->allowed, change->waits);
