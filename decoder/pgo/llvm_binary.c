@@ -88,40 +88,66 @@ static int larger_first(const void *left, const void *right)
 	return a > b ? -1 : a < b;
 }
 
-/* For each share, the executions of the line that reaches it, and how many lines have as many. */
-static void put_cutoffs(struct bytes *bytes, const uint64_t *count, uint32_t lines, uint64_t total)
+/*
+ * For each share, the executions of the lines that reach it, and how many lines have that many or
+ * more.  Lines of equal executions are taken together, as LLVM does when it reads the text form.
+ */
+static void put_cutoffs(struct bytes *bytes, const uint64_t *count, size_t lines, uint64_t total)
 {
-	uint32_t at = 0;
-	uint64_t sum = 0;
+	uint64_t sum = 0, least = 0;
+	size_t at = 0;
 
 	put_number(bytes, sizeof(cutoffs) / sizeof(*cutoffs));
 	for (size_t i = 0; i < sizeof(cutoffs) / sizeof(*cutoffs); i++) {
-		while (at < lines && (double)sum < (double)total * cutoffs[i] / 1e6)
-			sum += count[at++];
+		/* The share without the products' overflow. */
+		uint64_t wanted =
+			total / 1000000 * cutoffs[i] + total % 1000000 * cutoffs[i] / 1000000;
+
+		while (at < lines && sum < wanted) {
+			least = count[at];
+			while (at < lines && count[at] == least)
+				sum += count[at++];
+		}
 		put_number(bytes, cutoffs[i]);
-		put_number(bytes, at ? count[at - 1] : 0);
+		put_number(bytes, least);
 		put_number(bytes, at);
 	}
+}
+
+/* Append the executions of the lines of a function, and of those that were inlined into it. */
+static void collect_counts(const struct pgo_tree *tree, uint32_t function, uint64_t *count,
+			   size_t *lines)
+{
+	struct pgo_range range = pgo_lines(tree, function);
+	struct pgo_range inlined = pgo_children(tree, function);
+
+	for (uint32_t i = range.begin; i < range.end; i++)
+		count[(*lines)++] = pgo_count(pgo_line_at(tree, tree->line[i])->executions);
+	for (uint32_t i = inlined.begin; i < inlined.end; i++)
+		collect_counts(tree, tree->function[i], count, lines);
 }
 
 static struct pesa_error *put_summary(struct bytes *bytes, const struct pgo_tree *tree,
 				      uint64_t functions)
 {
 	struct pgo_range roots = pgo_children(tree, PGO_NONE);
-	uint32_t lines = tree->lines.index.count;
-	uint64_t *count = calloc((size_t)lines + 1, sizeof(*count)), total = 0, entered = 0;
+	uint64_t *count = calloc((size_t)tree->lines.index.count + 1, sizeof(*count));
+	uint64_t total = 0, entered = 0;
+	size_t lines = 0;
 
 	if (!count)
 		return pesa_error_no_memory();
-	for (uint32_t i = 0; i < lines; i++) {
-		count[i] = pgo_count(pgo_line_at(tree, i)->executions);
-		total += count[i];
-	}
 	for (uint32_t i = roots.begin; i < roots.end; i++) {
-		uint64_t here = pgo_count(pgo_function_at(tree, tree->function[i])->entered);
+		const struct pgo_function *root = pgo_function_at(tree, tree->function[i]);
+		uint64_t here = pgo_count(root->entered);
 
+		if (!pgo_count(root->total))
+			continue;
 		entered = here > entered ? here : entered;
+		collect_counts(tree, tree->function[i], count, &lines);
 	}
+	for (size_t i = 0; i < lines; i++)
+		total += count[i];
 	qsort(count, lines, sizeof(*count), larger_first);
 	put_number(bytes, total);
 	put_number(bytes, count[0]);

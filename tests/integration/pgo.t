@@ -167,11 +167,21 @@ profdata = tool("llvm-profdata")
 export("llvm-sample", "program.data", "text.prof")
 export("llvm-binary", "program.data", "binary.prof")
 if not profdata:
-    skip("llvm-profdata reads both forms", needs("llvm-22"))
+    skip("llvm-profdata reads the same from both forms", needs("llvm-22"))
+    skip("and the same summary, by which clang decides what is hot", needs("llvm-22"))
     skip("a binary profile that was cut is refused", needs("llvm-22"))
 else:
     read = [command(profdata, "merge", "--sample", "--text", name, "-o", "-").stdout for name in ("text.prof", "binary.prof")]
     check("main:" in read[0] and read[0] == read[1], "llvm-profdata reads the same from both forms", "\n".join(read))
+    different, shown = [], ""
+    for name in ("program.data", "program.golden", "plain.data", "plain.golden"):
+        forms = []
+        for kind in ("llvm-sample", "llvm-binary"):
+            export(kind, name, "form.prof")
+            shown = command(profdata, "show", "--sample", "--detailed-summary", "form.prof").stdout
+            forms.append([line for line in shown.splitlines() if "Samples collected" not in line])
+        different += [f"{name}: {one} | {other}" for one, other in zip(*forms) if one != other]
+    check("Detailed summary" in shown and not different, "and the same summary, by which clang decides what is hot", "\n".join(different) or shown)
     with open("binary.prof", "rb") as file:
         content = file.read()
     with open("cut.prof", "wb") as file:
