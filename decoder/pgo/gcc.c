@@ -108,6 +108,16 @@ static double executions_of(const struct pgo_tree *tree, uint32_t begin, uint32_
 	return least < SAME * most ? least : most;
 }
 
+/*
+ * All lines of a function that was executed have a count of at least 1, which GCC takes for code
+ * that is not hot.  Samples mostly see nothing of a call that is made once, and where GCC inlines
+ * it, a count of 0 would make all counts of its body 0.
+ */
+static double at_least_once(double executions)
+{
+	return fmax(executions, 1);
+}
+
 /* A line, which may have several blocks: begin <= i < end. */
 static void write_line(const struct pgo_tree *tree, uint32_t begin, uint32_t end, FILE *out)
 {
@@ -121,7 +131,7 @@ static void write_line(const struct pgo_tree *tree, uint32_t begin, uint32_t end
 	}
 	write_word(pgo_line_at(tree, tree->line[begin])->place.offset << 16, out);
 	write_word(calls, out);
-	write_count(executions_of(tree, begin, end), out);
+	write_count(at_least_once(executions_of(tree, begin, end)), out);
 	for (uint32_t i = begin; i < end; i++) {
 		const struct pgo_line *line = pgo_line_at(tree, tree->line[i]);
 
@@ -174,7 +184,7 @@ struct pesa_error *pgo_write_gcc(const struct pgo_tree *tree, struct pesa_pgo_su
 
 		if (!pgo_count(root->total))
 			continue;
-		write_count(root->entered, out);
+		write_count(at_least_once(root->entered), out);
 		write_function(tree, tree->function[i], summary, out);
 	}
 	write_word(TAG_MODULES, out);

@@ -81,6 +81,17 @@ static struct pesa_error *function_of(struct building *building, uint32_t parent
 	return *function == DISTINCT_NONE ? pesa_error_no_memory() : NULL;
 }
 
+/*
+ * Whether a function is a part of the one around it: GCC divides functions, and where it then
+ * inlines a part into the rest, the debug information has the function inlined into itself, on the
+ * line on which it is declared.
+ */
+static bool is_part(const struct pesa_source_frame *inner, const struct pesa_source_frame *outer)
+{
+	return inner->function && outer->function && !strcmp(inner->function, outer->function) &&
+	       inner->begins == outer->begins && outer->line == outer->begins;
+}
+
 /* The function of an inlined chain: frames[0] is the innermost one. */
 static struct pesa_error *function_of_chain(struct building *building,
 					    const struct pesa_source_frame *frames, size_t count,
@@ -92,6 +103,8 @@ static struct pesa_error *function_of_chain(struct building *building,
 	for (size_t i = count - 1; i > 0 && !error; i--) {
 		struct pgo_place place = place_of(building, &frames[i]);
 
+		if (is_part(&frames[i - 1], &frames[i]))
+			continue;
 		if (building->gcc)
 			place.discriminator = 0; /* GCC tells calls of a line apart by name only */
 		error = function_of(building, *function, frames[i - 1].function, place, function);
