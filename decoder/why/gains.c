@@ -266,8 +266,10 @@ static struct pesa_error *estimate(struct change *trial, struct pesa_why_gain *g
 		saved.saved.low = fmin(saved.saved.low, other.saved.low);
 		saved.saved.high = fmax(saved.saved.high, other.saved.high);
 	}
-	/* Who gets a unit first is not known: where it is always busy, all of that may be saved. */
-	if (kind == PESA_WHY_FREE_UNIT)
+	/* Who gets a unit first is not known where instructions wait for it out of order: if it is always
+	 * busy, all of that may be saved. */
+	if (kind == PESA_WHY_FREE_UNIT &&
+	    pesa_mca_model_is_out_of_order(trial->why->compare->model))
 		saved.saved.high = fmax(
 			saved.saved.high,
 			occupied_cycles(trial->why,

@@ -75,7 +75,8 @@ def is_inside(one):
 
 def say(one):
     def percent(key):
-        return f"{100 * one[key] / one['cycles']:.2f}"
+        value = 100 * one[key] / one["cycles"]
+        return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"  # lines of 100 columns
     verdict = "20 %" if is_near(one) else "interval" if is_inside(one) else "missed"
     return (f"| {one['seed']} | {one['core']} | {one['change']} | `{one['text']}` | {percent('estimate')} "
             f"| {percent('low')} to {percent('high')} | {percent('saved')} | {verdict} |")

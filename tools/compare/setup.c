@@ -6,6 +6,7 @@
 #include "tools/compare/comparison.h"
 #include "tools/record/virtual_core.h"
 #include "tools/ui/progress.h"
+#include "tools/ui/safe_output.h"
 
 static bool is_built_in(const char *cpu)
 {
@@ -63,8 +64,8 @@ static struct pesa_error *choose_model(struct comparison *comparison)
 	return pesa_mca_model_open(comparison->cpu, &comparison->model, &comparison->processor);
 }
 
-/* Parameters of the recording's core description that the model lacks.  Without the description the
- * comparison does without them. */
+/* Parameters of the recording's core description that the model lacks.  Without the description, which
+ * is said, the comparison does without them. */
 static struct pesa_error *describe_core(struct comparison *comparison)
 {
 	const struct pesa_capabilities *capabilities =
@@ -79,6 +80,9 @@ static struct pesa_error *describe_core(struct comparison *comparison)
 	if (error && error->code == PESA_ERROR_NO_MEMORY)
 		return error;
 	if (error) {
+		safe_output_message("pesa: the model is used without widths, queues and penalties "
+				    "of the core: %s",
+				    error->message);
 		pesa_error_free(error);
 		return NULL;
 	}
