@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,27 @@ void pesa_workload_signals(sigset_t *taken)
 	sigaddset(taken, SIGCHLD);
 }
 
+static bool is_elf(const char *path)
+{
+	char magic[4];
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	bool found = file >= 0 && read(file, magic, sizeof(magic)) == sizeof(magic) &&
+		     !memcmp(magic, "\177ELF", sizeof(magic));
+
+	close_end(&file);
+	return found;
+}
+
+/* Replace the process by a program; returns if that fails.  execvp() hands what the kernel does not know to
+ * a shell, also programs of other processors. */
+static void replace(char *const *argv)
+{
+	if (strchr(argv[0], '/') && is_elf(argv[0]))
+		execv(argv[0], argv);
+	else
+		execvp(argv[0], argv);
+}
+
 /* In the child: wait for permission, then exec. */
 static void run(char *const *argv, const sigset_t *mask, bool to_stderr, int go, int failure)
 {
@@ -39,7 +61,7 @@ static void run(char *const *argv, const sigset_t *mask, bool to_stderr, int go,
 	if (word != 'g')
 		_exit(125);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(argv[0], argv);
+	replace(argv);
 	failed = errno;
 	if (write(failure, &failed, sizeof(failed)) < 0)
 		_exit(126);

@@ -249,6 +249,14 @@ shown = command(PESA, "stat", "-e", "inst.ret,CYCLES.*", "--", "./guest", "exit"
 check(shown.returncode == 7 and re.search(rb"^ +[\d,]+ +INST\.RET +# +[\d.]+ insn per cycle$", shown.stderr, re.M)
       and b"CYCLES.HART" in shown.stderr and b"TOPDOWN" not in shown.stderr,
       "-e chooses, by name or pattern; the program's status is passed on", shown.stderr.decode())
+shown = command(PESA, "stat", "-e", "cycles:u,instructions:ppp,Branch-Misses", "-e", "L1-dcache-loads", "--", "./guest", "exit", "7", env=plain)
+check(re.findall(r"^ +[\d,]+ +(\S+)", shown.stderr.decode(), re.M) ==
+      ["CYCLES.HART", "INST.RET", "INST.MISPRED.RET", "CACHE.L1D.RD.DATA.ACCESS"], "perf's names of events", shown.stderr.decode())
+shown = command(PESA, "stat", "-e", "cycles:k", "--core", "ooo-4", "--", "./guest", "exit", "7", env=plain)
+check(shown.returncode == 2 and b"cycles:k" in shown.stderr, "the kernel's cycles are none of the virtual core's", shown.stderr.decode())
+shown = command(PESA, "stat", "-I", "10", "-e", "task-clock", "--", "./guest", "exit", "7", env=plain)
+check(shown.returncode == 1 and shown.stderr.decode().split("\n")[-2].startswith("pesa stat: cannot run ./guest"),
+      "a program of another processor is not given to a shell", shown.stderr.decode())
 shown = command(PESA, "stat", "--per-thread", "-o", "text", "--", "./guest", "threads", "2", env=plain)
 with open("text", encoding="utf-8") as file:
     text = file.read()

@@ -440,6 +440,8 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 	options->catalogue = hardware->names.source.catalogue;
 	error = pesa_hardware_record(options, &summary);
 	status = virtual_core_exit_status(summary.status);
+	/* The error says why the program did not end, if it began. */
+	summary.unfinished &= !error;
 	if (!quiet && summary.files)
 		print_summary(options, &summary);
 	print_problems(options, &summary);

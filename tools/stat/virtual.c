@@ -45,10 +45,51 @@ static const struct {
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
+/* perf's names of what the virtual core counts. */
+static const struct {
+	const char *perf, *name;
+} generic[] = {
+	{"cycles", "CYCLES.HART"},
+	{"cpu-cycles", "CYCLES.HART"},
+	{"instructions", "INST.RET"},
+	{"branches", "INST.BRJMP.RET"},
+	{"branch-instructions", "INST.BRJMP.RET"},
+	{"branch-misses", "INST.MISPRED.RET"},
+	{"cache-references", "CACHE.LL.ACCESS"},
+	{"cache-misses", "CACHE.LL.MISS"},
+	{"L1-dcache-loads", "CACHE.L1D.RD.DATA.ACCESS"},
+	{"L1-dcache-load-misses", "CACHE.L1D.RD.DATA.MISS"},
+	{"L1-dcache-stores", "CACHE.L1D.WR.ACCESS"},
+	{"L1-dcache-store-misses", "CACHE.L1D.WR.MISS"},
+	{"L1-icache-loads", "CACHE.L1I.RD.CODE.ACCESS"},
+	{"L1-icache-load-misses", "CACHE.L1I.RD.CODE.MISS"},
+	{"dTLB-loads", "TLB.L1D.LDST.ACCESS"},
+	{"dTLB-load-misses", "TLB.L1D.LDST.MISS"},
+	{"iTLB-loads", "TLB.L1I.CODE.ACCESS"},
+	{"iTLB-load-misses", "TLB.L1I.CODE.MISS"},
+};
+
+/* The event that perf's NAME or NAME:MODIFIERS means; any other name as it is.  The virtual core counts user
+ * code, exactly, so that of the modifiers u and p have no effect. */
+static const char *own_name(const char *pattern)
+{
+	const size_t length = strcspn(pattern, ":");
+	const char *modifiers = pattern + length + (pattern[length] == ':');
+
+	if (modifiers[strspn(modifiers, "up")])
+		return pattern;
+	for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
+		if (strlen(generic[i].perf) == length &&
+		    !strncasecmp(generic[i].perf, pattern, length))
+			return generic[i].name;
+	return pattern;
+}
+
 static bool choose_one(const char *pattern, bool chosen[EVENTS])
 {
 	bool found = false;
 
+	pattern = own_name(pattern);
 	for (size_t i = 0; i < EVENTS; i++) {
 		if (strcasecmp(pattern, "all") && fnmatch(pattern, events[i].name, FNM_CASEFOLD))
 			continue;
