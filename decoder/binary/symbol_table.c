@@ -276,12 +276,13 @@ struct pesa_error *pesa_symbol_table_find(struct pesa_symbol_table *table, uint6
 	return error;
 }
 
-/* "ns::f" for "ns::f(int)" and "ns::f(int) const" */
+/* "ns::f" for "ns::f(int)" and "ns::f(int) const"; not "ns::" for "ns::(anonymous namespace)::f" */
 static bool same_without_parameters(const char *name, const char *wanted)
 {
 	size_t length = strlen(wanted);
 
-	return length && !strncmp(name, wanted, length) && name[length] == '(';
+	return length && !strncmp(name, wanted, length) && name[length] == '(' &&
+	       wanted[length - 1] != ':';
 }
 
 struct pesa_error *pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,

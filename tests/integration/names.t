@@ -21,11 +21,15 @@ extern "C" __attribute__((noipa)) long LONG_first(long n) { long s = 0; for (lon
 extern "C" __attribute__((noipa)) long LONG_second(long n) { long s = 1; for (long i = 0; i < n; i++) s += i ^ s; return s; }
 long clone(long n) __asm__("sorted.constprop.0");
 __attribute__((noipa)) long clone(long n) { long s = 2; for (long i = 0; i < n; i++) s += i ^ s; return s; }
+namespace shop {
+namespace { __attribute__((noipa)) long idle(long n) { return n * 3; } }
+__attribute__((noipa)) long busy(long n) { long s = 2; for (long i = 0; i < n; i++) s += i ^ s; return s; }
+}
 int main() {
 	std::vector<unsigned> v(20000, 3);
 	std::vector<unsigned long> w(20000, 3);
 	return (Machine<3, unsigned>::step(v) + Machine<5, unsigned>::step(v) + Machine<7, unsigned long>::step(w) +
-		LONG_first(9000) + LONG_second(9000) + clone(9000)) & 1;
+		LONG_first(9000) + LONG_second(9000) + clone(9000) + shop::busy(9000) + (v.size() == 1 ? shop::idle(1) : 0)) & 1;
 }
 """.replace("LONG", LONG)
 
@@ -78,6 +82,8 @@ for typed, meant in {
         "_ZN7MachineILi7EmE4stepERKSt6vectorImSaImEE": [name for name in names if name.startswith("Machine<7")],
         "Machine<7, unsigned long>::step": [name for name in names if name.startswith("Machine<7")],
         "Machine<…>::step(…)": [name for name in names if name.startswith("Machine<")],
+        "shop::": [name for name in names if name == "shop::busy(long)"],
+        "Machine<7, unsigned long>::step+0x2": [name for name in names if name.startswith("Machine<7")],
         "step(…)": [name for name in names if name.startswith("Machine<")],
 }.items():
     check(sorted(annotated(typed)) == sorted(meant) and meant, f"annotate {typed} shows {len(meant)}", f"{annotated(typed)} {meant}")

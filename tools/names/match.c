@@ -60,13 +60,19 @@ static size_t length_without_clone(const char *name)
 	return length;
 }
 
+/* Whether the parameters follow the first `length` bytes of a name, not "(anonymous namespace)". */
+static bool has_parameters_at(const char *name, size_t length)
+{
+	return name[length] == '(' && length && name[length - 1] != ':';
+}
+
 /* "ns::f" for "ns::f(int) const [clone .isra.0]"; and names that differ only in their clones. */
 static bool same_without_clone(const char *typed, const char *name)
 {
 	size_t wanted = length_without_clone(typed), length = length_without_clone(name);
 
 	return wanted && length >= wanted && !strncmp(typed, name, wanted) &&
-	       (length == wanted || (name[wanted] == '(' && !strchr(typed, '(')));
+	       (length == wanted || (has_parameters_at(name, wanted) && !strchr(typed, '(')));
 }
 
 /* "f+0x1c", as addresses are printed: a place in f. */
@@ -78,8 +84,8 @@ static bool same_without_offset(const char *typed, const char *name)
 	if (!offset || strncmp(offset, "+0x", 3))
 		return false;
 	digits = strspn(offset + 3, "0123456789abcdef");
-	return digits && !offset[3 + digits] && strlen(name) == length &&
-	       !strncmp(typed, name, length);
+	return digits && !offset[3 + digits] && !strncmp(typed, name, length) &&
+	       (!name[length] || has_parameters_at(name, length));
 }
 
 /* ---- Elided names ---------------------------------------------------------------------------- */
