@@ -85,6 +85,41 @@ static uint32_t main_binary(const struct pesa_profile *profile,
 	return best;
 }
 
+/* A program that was sampled and whose code is not at hand, or PESA_PGO_ANY_DSO. */
+static uint32_t unread_program(const struct pesa_profile *profile)
+{
+	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++) {
+		uint32_t dso = pesa_profile_instruction(profile, i)->dso;
+		const struct pesa_dso *what = pesa_profile_dso(profile, dso);
+
+		if (what->kind == PESA_DSO_FILE && what->problem && !is_library(what->path))
+			return dso;
+	}
+	return PESA_PGO_ANY_DSO;
+}
+
+/* The binary that a profile of one binary is of: the one that was chosen, or the program. */
+static struct pesa_error *choose_binary(const struct pesa_profile *profile,
+					const struct pesa_control_flow *flow, uint32_t *dso)
+{
+	if (*dso == PESA_PGO_ANY_DSO) {
+		uint32_t unread = unread_program(profile);
+
+		*dso = main_binary(profile, flow);
+		if (unread != PESA_PGO_ANY_DSO &&
+		    (*dso == PESA_PGO_ANY_DSO || is_library(pesa_profile_dso(profile, *dso)->path)))
+			*dso = unread;
+	}
+	if (*dso == PESA_PGO_ANY_DSO)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "no code of a file was sampled");
+	if (pesa_profile_dso(profile, *dso)->problem)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "%s: the profile would be of this binary, whose code is "
+					 "not at hand",
+					 pesa_profile_dso(profile, *dso)->path);
+	return NULL;
+}
+
 static struct pesa_error *write_tree(enum pesa_pgo_format format,
 				     const struct pesa_profile *profile,
 				     struct pesa_symbols *symbols,
@@ -111,9 +146,10 @@ static struct pesa_error *write_branches(enum pesa_pgo_format format,
 	struct pgo_branches branches;
 	struct pesa_error *error;
 
-	summary->dso = dso == PESA_PGO_ANY_DSO ? main_binary(profile, flow) : dso;
-	if (summary->dso == PESA_PGO_ANY_DSO)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND, "no code of a file was sampled");
+	summary->dso = dso;
+	error = choose_binary(profile, flow, &summary->dso);
+	if (error)
+		return error;
 	error = pgo_branches_create(profile, symbols, flow, summary->dso, &branches, summary);
 	if (error)
 		return error;

@@ -409,6 +409,8 @@ static struct pesa_error *open_probes(struct building *building, uint32_t dso)
 			error = NULL;
 		}
 		building->tree->probed |= building->probed[i].count > 0;
+		building->summary->lost_probes += building->probed[i].lost;
+		building->summary->damaged_probes += building->probed[i].damaged;
 	}
 	return error;
 }

@@ -74,6 +74,9 @@ struct pesa_pgo_summary {
 			     * without probes */
 	uint64_t functions; /**< how many were written */
 	uint64_t records;   /**< how many lines or branches were written */
+	uint64_t lost_probes;	 /**< pseudo probes of functions that no symbol names */
+	uint64_t damaged_probes; /**< binaries whose pseudo probes are damaged: those behind the
+				  * damage are missing */
 };
 
 /** Write a profile.  `dso`: only this binary; PESA_PGO_ANY_DSO: all, or of a format of one binary the

@@ -337,7 +337,8 @@ else:
 # ---- Pseudo probes -------------------------------------------------------------------------------------------------------
 
 names = ("a program with pseudo probes has the executions of its probes", "as llvm-profgen has", "llvm-profdata reads the same from both forms",
-         "clang applies them by the number of the probe", "a program with other control flow has another checksum")
+         "clang applies them by the number of the probe", "a program with other control flow has another checksum",
+         "damaged probes are named, those before the damage used", "probes of functions without a symbol are counted")
 done = clang and not NATIVE and command(clang, "--target=riscv64-linux-gnu", f"--ld-path={shutil.which(CROSS + 'ld')}", "-march=rv64gc", "-mabi=lp64d",
                                         "-mno-relax", "-O2", "-g", "-fpseudo-probe-for-profiling", SOURCE, "-o", "probed")
 if not clang or NATIVE or not profgen or not profdata:
@@ -376,6 +377,19 @@ else:
     done = command(*words, "changed.c", "-fprofile-sample-use=probed.prof", "-Wprofile-instr-out-of-date")
     fewer = re.findall(r"Applied (\d+) samples", done.stderr)
     check(done.returncode == 0 and len(fewer) < len(applied), names[4], done.stderr)
+    # Sections are changed, the build id is not.
+    shutil.copy("probed", "whole")
+    command(CROSS + "objcopy", "--dump-section", ".pseudo_probe=probes", "whole", "copy")
+    with open("probes", "r+b") as file:
+        file.truncate(os.path.getsize("probes") - 5)
+    command(CROSS + "objcopy", "--update-section", ".pseudo_probe=probes", "whole", "probed")
+    done = export("llvm-sample", "probed.golden", "damaged.prof", "--dso", "probed")
+    check(done.returncode == 0 and "pseudo probes of 1 binary are damaged" in done.stderr and os.path.getsize("damaged.prof") > 0, names[5], done.stderr)
+    command(CROSS + "objcopy", "--strip-symbol=main", "whole", "probed")
+    done = export("llvm-sample", "probed.golden", "lost.prof", "--dso", "probed")
+    said = re.search(r"(\d+) pseudo probes are left out: no symbol names their functions", done.stderr)
+    with open("lost.prof", encoding="utf-8") as file:
+        check(done.returncode == 0 and said and int(said[1]) > 3 and "\nmain:" not in "\n" + file.read(), names[6], done.stderr)
 
 # ---- Bad input -----------------------------------------------------------------------------------------------------------
 
@@ -390,6 +404,14 @@ done = export("llvm-sample", "stripped.data", "x.prof")
 check(done.returncode == 1 and "debug information" in done.stderr, "without debug information nothing is invented", done.stderr)
 done = export("bolt", "stripped.data", "x.prof")
 check(done.returncode == 1 and "symbols" in done.stderr, "without symbols neither", done.stderr)
+done = export("llvm-binary", "stripped.data", "failed.prof")
+check(done.returncode == 1 and not os.path.exists("failed.prof"), "an export that fails leaves no file", done.stderr)
+shutil.copy("program", "other")
+build("program", "-O1")
+said = {kind: export(kind, "program.data", "failed.prof") for kind in ("llvm-sample", "gcc-afdo", "bolt", "autofdo-text", "branch-stack", "bolt-preaggregated")}
+check(all(done.returncode == 1 and "another build id" in done.stderr and not os.path.exists("failed.prof") for done in said.values()),
+      "a program of another build is named, and nothing is written of it", str({kind: done.stderr for kind, done in said.items()}))
+os.replace("other", "program")
 with open("program.data", "rb") as file:
     content = file.read()
 with open("cut.data", "wb") as file:

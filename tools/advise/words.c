@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/advise/words.h"
@@ -85,12 +86,13 @@ static void evidence_of_load(const struct advise_words *words,
 	add_count(line, remark->cycles, "cycles exposed");
 	ui_text_add(line, "; %s", addresses[remark->address]);
 	if (remark->address == PESA_ADVICE_STRIDE)
-		ui_text_add(line, " by %" PRId64 " bytes each iteration", remark->stride);
+		ui_text_add(line, " by %" PRId64 " byte%s each iteration", remark->stride,
+			    llabs(remark->stride) == 1 ? "" : "s");
 	if (remark->other)
 		advise_add_place(words, remark->place.dso, remark->other, line);
 	if (remark->address == PESA_ADVICE_INDEXED && remark->stride)
-		ui_text_add(line, ", which moves by %" PRId64 " bytes each iteration",
-			    remark->stride);
+		ui_text_add(line, ", which moves by %" PRId64 " byte%s each iteration",
+			    remark->stride, llabs(remark->stride) == 1 ? "" : "s");
 	add_loop(remark, line);
 }
 

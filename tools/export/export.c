@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pesa/export.h"
@@ -170,6 +171,15 @@ static bool is_binary(const struct export_options *wanted)
 	}
 }
 
+/* A file that lacks what failed would be taken for a whole one. */
+static void remove_output(const struct export_options *wanted)
+{
+	struct stat status;
+
+	if (!is_stdout(wanted) && !stat(wanted->output, &status) && S_ISREG(status.st_mode))
+		unlink(wanted->output);
+}
+
 /* Open standard output or a new file.  NULL: failed, after a message. */
 static FILE *open_output(const struct export_options *wanted)
 {
@@ -252,6 +262,8 @@ static int export_to(const struct export_options *wanted, struct pesa_export *ro
 	failed |= (is_stdout(wanted) ? fflush(out) : fclose(out)) != 0;
 	if (!error && failed)
 		error = pesa_error_system(errno, "the export could not be written in full");
+	if (error)
+		remove_output(wanted);
 	if (!error && wanted->writer == WRITES_PGO)
 		export_pgo_complain(input, &summary);
 	if (!error && wanted->input.json)
@@ -274,6 +286,8 @@ static void say_what_is_missing(const struct export_options *wanted,
 	if (totals->lost)
 		profile_complain("export", "%s: %llu samples were lost in the recording",
 				 input->options->path, (unsigned long long)totals->lost);
+	if (wanted->writer == WRITES_PGO)
+		export_pgo_say_what_is_unread(input);
 }
 
 static int export(struct export_options *wanted, struct pesa_export *rows)

@@ -25,6 +25,23 @@ static struct pesa_error *find_binary(const struct profile_input *input, const c
 		    : NULL;
 }
 
+static void complain_of_probes(const struct profile_input *input,
+			       const struct pesa_pgo_summary *summary)
+{
+	if (summary->damaged_probes)
+		profile_complain(
+			"export",
+			"%s: pseudo probes of %llu %s are damaged: those behind the damage "
+			"are left out",
+			input->options->path, (unsigned long long)summary->damaged_probes,
+			summary->damaged_probes == 1 ? "binary" : "binaries");
+	if (summary->lost_probes)
+		profile_complain("export",
+				 "%s: %llu pseudo probes are left out: no symbol names their "
+				 "functions",
+				 input->options->path, (unsigned long long)summary->lost_probes);
+}
+
 struct pesa_error *export_pgo(const struct profile_input *input, enum pesa_pgo_format format,
 			      const char *binary, FILE *out, struct pesa_pgo_summary *summary)
 {
@@ -38,6 +55,7 @@ struct pesa_error *export_pgo(const struct profile_input *input, enum pesa_pgo_f
 	if (!error)
 		error = pesa_pgo_write(format, input->profile, input->symbols, flow, dso, out,
 				       summary);
+	complain_of_probes(input, summary);
 	pesa_control_flow_free(flow);
 	return error;
 }
@@ -49,6 +67,16 @@ static void complain_of(const struct profile_input *input, const struct pesa_pgo
 		profile_complain("export", "%s: %.1f %% of the executions are left out: %s",
 				 input->options->path, 100 * executions / summary->executions,
 				 what);
+}
+
+void export_pgo_say_what_is_unread(const struct profile_input *input)
+{
+	for (unsigned int i = 0; i < pesa_profile_dso_count(input->profile); i++) {
+		const struct pesa_dso *dso = pesa_profile_dso(input->profile, i);
+
+		if (dso->problem && dso->status != PESA_DSO_NO_FILE)
+			profile_complain("export", "%s", dso->problem);
+	}
 }
 
 void export_pgo_complain(const struct profile_input *input, const struct pesa_pgo_summary *summary)
@@ -84,4 +112,6 @@ void export_pgo_json(const struct profile_input *input, const struct pesa_pgo_su
 	ui_json_member(json, "no_debug_information", ui_json_number(summary->no_debug));
 	ui_json_member(json, "no_line", ui_json_number(summary->no_line));
 	ui_json_member(json, "no_symbol", ui_json_number(summary->no_symbol));
+	ui_json_member(json, "lost_probes", ui_json_count(summary->lost_probes));
+	ui_json_member(json, "damaged_probes", ui_json_count(summary->damaged_probes));
 }

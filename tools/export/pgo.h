@@ -15,6 +15,8 @@
  * `out` for errors. */
 struct pesa_error *export_pgo(const struct profile_input *input, enum pesa_pgo_format format,
 			      const char *binary, FILE *out, struct pesa_pgo_summary *summary);
+/* Name binaries whose code is not at hand: missing, of another build, damaged. */
+void export_pgo_say_what_is_unread(const struct profile_input *input);
 /* Say in a line each what was left out. */
 void export_pgo_complain(const struct profile_input *input, const struct pesa_pgo_summary *summary);
 void export_pgo_json(const struct profile_input *input, const struct pesa_pgo_summary *summary,
