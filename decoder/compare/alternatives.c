@@ -95,56 +95,6 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
 	return sum;
 }
 
-/* ---- Store forwarding ------------------------------------------------------------------------ */
-
-/* Steps; the last ones are about the instructions in flight on large cores. */
-static const unsigned int nears[] = {0, 8, 32, 128};
-#define NEARS (sizeof(nears) / sizeof(*nears))
-
-/*
- * Sum over loads of |measured - predicted| core time, cycles.  A load that waits stalls itself; time
- * of its basic block may have another reason, which more waiting would only make up for.
- */
-static double load_distance(const struct pesa_compare *compare, const double *each)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-
-		if (!isnan(each[i]) &&
-		    pesa_opcode_get(node->insn.opcode)->properties & PESA_OPCODE_LOAD)
-			sum += fabs(node->time.core - each[i] * node->executions);
-	}
-	return sum;
-}
-
-struct pesa_error *compare_choose_near(struct pesa_compare *compare,
-				       struct compare_path_options *options)
-{
-	double *each = calloc(compare->code.count + 1, sizeof(*each));
-	double nearest = INFINITY;
-	struct pesa_error *error = each ? NULL : pesa_error_no_memory();
-	unsigned int best = nears[0];
-
-	for (unsigned int i = 0; i < NEARS && !error; i++) {
-		double now;
-
-		options->near = nears[i];
-		error = compare_predict_each(compare, options, each);
-		if (error)
-			break;
-		now = load_distance(compare, each);
-		if (now < nearest) {
-			nearest = now;
-			best = nears[i];
-		}
-	}
-	options->near = best;
-	free(each);
-	return error;
-}
-
 /* ---- Order of the paths ---------------------------------------------------------------------- */
 
 #define ORDER_LEAST 0.01 /* of the core time by which uneven directions have to be nearer */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternatives: what a core does and no model says (ordering, store forwarding, misses) is found by
+ * Alternatives: what a core does and no model says (ordering, waiting for stores, misses) is found by
  * predicting all paths in several ways.  What is nearest to the measurement is taken.
  */
 #ifndef DECODER_COMPARE_ALTERNATIVES_H
@@ -19,9 +19,6 @@ struct pesa_error *compare_predict_each(struct pesa_compare *compare,
  */
 double compare_block_distance(const struct pesa_compare *compare, const double *each,
 			      double *scratch);
-/* Choose how near two stores have to be for a load to wait for both (options->near). */
-struct pesa_error *compare_choose_near(struct pesa_compare *compare,
-				       struct compare_path_options *options);
 /* Choose the order of directions of branches on the paths (options->directions), and predict.  The
  * predictions in these orders differ, and so are uncertain (compare_node.uncertain). */
 struct pesa_error *compare_choose_order(struct pesa_compare *compare,

@@ -16,9 +16,8 @@ static struct compare_value unknown(const struct compare_memory *memory, unsigne
 	return (struct compare_value){.symbol = mix(mix(1, memory->steps), reg) | 1};
 }
 
-void compare_memory_begin(struct compare_memory *memory, unsigned int near)
+void compare_memory_begin(struct compare_memory *memory)
 {
-	memory->near = near;
 	memory->cells = memory->steps = memory->newest = 0;
 	memory->reg[0] = (struct compare_value){0};
 	for (unsigned int i = 1; i < 32; i++)
@@ -155,10 +154,9 @@ static bool overlaps(const struct compare_cell *cell, int64_t start, int64_t end
 	return cell->address.number < end && start < cell->address.number + (int64_t)cell->size;
 }
 
-/* The newest cells that overlap the bytes, and the granules that contain them. */
+/* The newest cells that overlap the bytes; NULL: none. */
 struct found {
-	const struct compare_cell *content, *store; /* overlapping the bytes; NULL: none */
-	const struct compare_cell *granule;	    /* newest store to the granule */
+	const struct compare_cell *content, *store;
 };
 
 static struct found find_cells(struct compare_memory *memory, struct compare_value address,
@@ -166,18 +164,12 @@ static struct found find_cells(struct compare_memory *memory, struct compare_val
 {
 	unsigned int oldest = memory->cells > COMPARE_CELLS ? memory->cells - COMPARE_CELLS : 0;
 	int64_t start = address.number, end = start + (int64_t)size;
-	int64_t first = start & -COMPARE_GRANULE,
-		last = (end + COMPARE_GRANULE - 1) & -COMPARE_GRANULE;
 	struct found found = {0};
 
 	for (unsigned int i = memory->cells; i > oldest && !found.store; i--) {
 		const struct compare_cell *cell = cell_at(memory, i - 1);
 
-		if (cell->address.symbol != address.symbol || !overlaps(cell, first, last))
-			continue;
-		if (cell->writer && !found.granule)
-			found.granule = cell;
-		if (!overlaps(cell, start, end))
+		if (cell->address.symbol != address.symbol || !overlaps(cell, start, end))
 			continue;
 		if (!found.content)
 			found.content = cell;
@@ -197,17 +189,12 @@ static struct compare_forward forward_of(const struct compare_memory *memory,
 					 const struct found *found, struct compare_value address,
 					 unsigned int size)
 {
-	struct compare_forward forward = {0};
-	bool waits;
-
 	if (!found->store)
-		return forward;
-	forward.beside = memory->steps - found->granule->writer;
-	waits = found->granule != found->store &&
-		found->granule->writer - found->store->writer <= memory->near;
-	forward.partly = waits || !holds(found->store, address, size);
-	forward.distance = memory->steps - (waits ? found->granule : found->store)->writer;
-	return forward;
+		return (struct compare_forward){0};
+	return (struct compare_forward){
+		.distance = memory->steps - found->store->writer,
+		.partly = !holds(found->store, address, size),
+	};
 }
 
 /* Returns the value of the bytes. */

@@ -14,9 +14,8 @@
 
 #include "pesa/riscv.h"
 
-#define COMPARE_CELLS	256
-#define COMPARE_KNOWN	1024 /* instructions that are remembered, a power of two */
-#define COMPARE_GRANULE 8    /* bytes, aligned; the newest store to it forwards */
+#define COMPARE_CELLS 256
+#define COMPARE_KNOWN 1024 /* instructions that are remembered, a power of two */
 
 struct compare_value {
 	uint64_t symbol; /* 0: a constant only */
@@ -46,27 +45,22 @@ struct compare_memory {
 	struct compare_value reg[32];
 	struct compare_cell cell[COMPARE_CELLS]; /* ring: the newest replaces the oldest */
 	unsigned int cells, steps;		 /* counts so far */
-	unsigned int near;			 /* see compare_memory_begin() */
 	unsigned int newest;			 /* step of the newest store, from 1; 0: none */
 };
 
 /* The address and the source of a load. */
 struct compare_forward {
 	unsigned int distance; /* steps from the store to the load; 0: unknown */
-	bool partly; /* the store is not the only source: others in flight wrote to the granule */
-	/* Steps from stores that the load may read from, or wait for, although the code does not tell:
-	 * the newest one to the same granule (0: none), and the newest one of all. */
-	unsigned int beside, newest;
+	bool partly;	       /* other bytes of the load are from elsewhere */
+	/* Steps from the newest store of all, which the load may read from although the code does not
+	 * tell; 0: none. */
+	unsigned int newest;
 	struct compare_value address; /* of a plain load */
 	bool known;		      /* whether it is one */
 };
 
-/*
- * Start a path.  A load that reads what an older store wrote waits for a newer store to the same
- * granule, if both stores are at most `near` steps apart: then a core that has one entry for a
- * granule has both in flight.  0: a core that tells bytes apart.
- */
-void compare_memory_begin(struct compare_memory *memory, unsigned int near);
+/* Start a path. */
+void compare_memory_begin(struct compare_memory *memory);
 /* Process the next instruction, at `address`. */
 struct compare_forward compare_memory_step(struct compare_memory *memory,
 					   const struct pesa_insn *insn, uint64_t address);

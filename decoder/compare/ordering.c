@@ -138,8 +138,6 @@ static struct pesa_error *predict_and_choose(struct choice *choice)
 	set_all(kinds, COMPARE_WAIT_NOTHING);
 	error = compare_learn_misses(choice->compare, choice->options);
 	if (!error)
-		error = compare_choose_near(choice->compare, choice->options);
-	if (!error)
 		error = predict(choice, choice->all[COMPARE_WAIT_NOTHING]);
 	/* Now the classes are known. */
 	if (!error)

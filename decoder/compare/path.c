@@ -352,7 +352,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	walker->lmul = PESA_MCA_LMUL_NONE;
 	walker->sew = 0;
 	walker->misses = 0;
-	compare_memory_begin(&walker->memory, options->near);
+	compare_memory_begin(&walker->memory);
 	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;

@@ -66,7 +66,6 @@ struct compare_path_options {
 	unsigned int length; /* counted steps of a path */
 	unsigned int warm;
 	enum compare_directions directions;
-	unsigned int near; /* steps between stores, see compare_memory_begin() */
 	const struct compare_kinds *kinds;
 };
 

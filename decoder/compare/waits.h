@@ -16,7 +16,6 @@ enum compare_waits {
 	COMPARE_WAITS_AS_CODED, /* what the code says (memory.h) */
 	COMPARE_WAITS_FORWARD,	/* the newest store of all forwards to it */
 	COMPARE_WAITS_CACHE,	/* the newest store of all has to be in the cache */
-	COMPARE_WAITS_BESIDE,	/* likewise, the newest one to the same granule */
 	COMPARE_WAITS_KINDS,
 };
 
@@ -24,11 +23,9 @@ enum compare_waits {
 static inline struct compare_forward compare_waits_for(const struct compare_node *node,
 						       struct compare_forward coded)
 {
-	unsigned int distance = node->waits == COMPARE_WAITS_BESIDE ? coded.beside : coded.newest;
-
-	if (node->waits == COMPARE_WAITS_AS_CODED || !distance)
+	if (node->waits == COMPARE_WAITS_AS_CODED || !coded.newest)
 		return coded;
-	coded.distance = distance;
+	coded.distance = coded.newest;
 	coded.partly = node->waits != COMPARE_WAITS_FORWARD;
 	return coded;
 }

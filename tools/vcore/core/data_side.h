@@ -85,13 +85,13 @@ load_all(struct data_side *side, const struct piece *piece, uint64_t cycle, stru
 	forward = stores_find(&side->forward, piece->address, piece->size, cycle);
 	switch (forward.kind) {
 	case FORWARD_WHOLE:
-		access.ready = most(cycle, forward.cycle) + side->core->forward_latency;
+		access.ready = most(cycle, forward.data) + side->core->forward_latency;
 		meeting->cause |= event_cause(side->core, PESA_CORE_EVENT_STORE_FORWARD);
 		meeting->forwarded++;
 		break;
 	case FORWARD_PART:
 		/* Not before the store has left its queue. */
-		cycle = most(cycle, forward.cycle);
+		cycle = most(cycle, forward.gone);
 		/* fall through */
 	default:
 		memory_data(side->memory, piece->address, cycle, false, &access);

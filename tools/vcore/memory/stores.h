@@ -2,9 +2,11 @@
 /*
  * Stores in flight, for store-to-load forwarding and memory dependence prediction.
  *
- * For each 8-byte granule of memory the table has the bytes that its newest stores wrote, when they
- * were issued, when their data was known and when they reached the cache.  The table is a hash
- * table in which a newer granule replaces an older one.
+ * For each 8-byte granule of memory the table has the newest store to each byte: when it was issued,
+ * when its data was known and when it reached the cache.  A load reads from the newest store to any
+ * of its bytes: it is forwarded to if that store wrote all of them, and waits for the cache
+ * otherwise.  Stores to other bytes of the granule do not matter.  The table is a hash table in which
+ * a newer granule replaces an older one.
  *
  * A load that issues before an older store to the same bytes reads stale data; the core detects
  * this when the store issues.  Such pairs are remembered by their addresses (G. Chrysos, J. Emer,
@@ -22,14 +24,22 @@
 
 #define STORES_BITS	 10u
 #define DEPENDENCES_BITS 10u
+#define GRANULE_BYTES	 8u
+
+/* A store, and its bytes that no newer store overwrote. */
+struct written {
+	uint64_t issued; /* cycle in which it issued, */
+	uint64_t data;	 /* in which its data is known, */
+	uint64_t gone;	 /* in which it left the store queue */
+	uint64_t pc;
+	uint8_t bytes;
+};
 
 struct granule {
-	uint64_t number;	/* address / 8 + 1 */
-	uint64_t issued;	/* cycle in which the newest store issued, */
-	uint64_t data;		/* in which its data is known, */
-	uint64_t gone;		/* in which it left the store queue */
-	uint64_t pc;		/* of the newest store */
-	uint8_t bytes, covered; /* written by the newest store; by all stores in flight */
+	uint64_t number; /* address / 8 + 1 */
+	uint64_t gone;	 /* last cycle in which one of the stores left the store queue */
+	uint32_t count;
+	struct written written[GRANULE_BYTES]; /* oldest first; no byte is in two */
 };
 
 struct stores {
@@ -53,7 +63,7 @@ enum forward_kind {
 
 struct forward {
 	enum forward_kind kind;
-	uint64_t cycle; /* cycle in which the data is known (whole) or in the cache (part) */
+	uint64_t data, gone; /* cycles in which the data is known, and in the cache */
 	uint64_t issued, store;
 };
 
@@ -103,21 +113,21 @@ static inline void stores_check(const struct stores *stores, uint64_t address, u
 	const struct granule *granule = stores_at(stores, number);
 	uint8_t bytes = stores_bytes(address, size);
 
-	if (!granule_waits(granule, number, cycle) || !(granule->covered & bytes))
+	if (!granule_waits(granule, number, cycle))
 		return;
-	if ((granule->bytes & bytes) == bytes) {
-		if (found->kind == FORWARD_NONE)
-			found->kind = FORWARD_WHOLE;
-		if (granule->data > found->cycle)
-			found->cycle = granule->data;
-	} else {
-		found->kind = FORWARD_PART;
-		if (granule->gone > found->cycle)
-			found->cycle = granule->gone;
-	}
-	if ((granule->bytes & bytes) && granule->issued > found->issued) {
-		found->issued = granule->issued;
-		found->store = granule->pc;
+	for (uint32_t i = granule->count; i > 0; i--) {
+		const struct written *written = &granule->written[i - 1];
+
+		if (written->gone <= cycle || !(written->bytes & bytes))
+			continue;
+		*found = (struct forward){
+			.kind = (written->bytes & bytes) == bytes ? FORWARD_WHOLE : FORWARD_PART,
+			.data = written->data,
+			.gone = written->gone,
+			.issued = written->issued,
+			.store = written->pc,
+		};
+		return;
 	}
 }
 
@@ -139,26 +149,37 @@ static inline struct forward stores_find(const struct stores *stores, uint64_t a
 	uint32_t first = 8 - (uint32_t)(address & 7);
 
 	stores_check(stores, address, size, cycle, &found);
-	/*
-	 * A load across granules never forwards as a whole: the table does not record that one
-	 * store wrote both.
-	 */
 	for (uint32_t done = first; done < size; done += 8) {
 		struct forward next = {.kind = FORWARD_NONE};
 
 		stores_check(stores, address + done, size - done, cycle, &next);
 		if (next.kind == FORWARD_NONE && found.kind == FORWARD_NONE)
 			continue;
-		if (next.kind != found.kind || next.store != found.store)
+		/* Only one execution of one store may be forwarded. */
+		if (next.kind != found.kind || next.store != found.store ||
+		    next.issued != found.issued)
 			found.kind = FORWARD_PART;
-		if (next.cycle > found.cycle)
-			found.cycle = next.cycle;
+		found.data = next.data > found.data ? next.data : found.data;
+		found.gone = next.gone > found.gone ? next.gone : found.gone;
 		if (next.issued > found.issued) {
 			found.issued = next.issued;
 			found.store = next.store;
 		}
 	}
 	return found;
+}
+
+/* Forget the bytes of older stores that a newer one overwrites. */
+static inline void granule_overwrite(struct granule *granule, uint8_t bytes)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < granule->count; i++) {
+		granule->written[i].bytes &= (uint8_t)~bytes;
+		if (granule->written[i].bytes)
+			granule->written[kept++] = granule->written[i];
+	}
+	granule->count = kept;
 }
 
 static inline void stores_add(struct stores *stores, const struct store *store)
@@ -169,15 +190,21 @@ static inline void stores_add(struct stores *stores, const struct store *store)
 		uint64_t number = (address >> 3) + 1;
 		struct granule *granule = stores_at(stores, number);
 		uint8_t bytes = stores_bytes(address, (uint32_t)(end - address));
-		bool joined = granule_waits(granule, number, store->issued);
 
-		granule->covered = joined ? granule->covered | bytes : bytes;
-		granule->number = number;
-		granule->bytes = bytes;
-		granule->issued = store->issued;
-		granule->data = store->data;
-		granule->gone = store->gone;
-		granule->pc = store->pc;
+		if (granule->number != number) {
+			granule->number = number;
+			granule->gone = 0;
+			granule->count = 0;
+		}
+		granule_overwrite(granule, bytes);
+		granule->written[granule->count++] = (struct written){
+			.issued = store->issued,
+			.data = store->data,
+			.gone = store->gone,
+			.pc = store->pc,
+			.bytes = bytes,
+		};
+		granule->gone = store->gone > granule->gone ? store->gone : granule->gone;
 	}
 	stores->issued[stores_place(store->pc)] = store->issued;
 }
