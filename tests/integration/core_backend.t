@@ -99,6 +99,11 @@ def ordering(core, d):
     check(again == expected, f"{core}: and no more in 100 turns", again)
     if not expected:
         return
+    # One of two stores in turn writes what the load reads.
+    either = ("xori t5, t5, 1\ndivu t0, t0, t2\nand t1, t0, zero\nadd t1, t1, s1\nbeqz t5, 1f\nsd t3, 0(t1)\nj 2f\n"
+              "1: sd t3, 0(t1)\n2: ld t4, 0(s1)\n")
+    flushes_of_both = events(core, either, before=options["before"] + "\nli t5, 0", count=100)["FLUSH.MEM_ORDERING.SPEC"]
+    check(1 <= flushes_of_both <= 3, f"{core}: a load learns to wait for either of two stores", flushes_of_both)
     cycles = found["FLUSH.MEM_ORDERING.CYCLES"] / flushes
     refill = d["fetch.redirect"] + d["fetch.depth"]
     check(refill - 1 <= cycles <= refill + 1, f"{core}: each costs redirect and refill", f"{cycles:.2f} cycles, expected {refill}")

@@ -661,7 +661,8 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		 * address.  The load and everything younger is fetched again; from then on the load
 		 * waits for that store.
 		 */
-		stores_learn(&pipeline->data.forward, insn->pc, meeting.overtaken);
+		stores_learn(&pipeline->data.forward, insn->pc, meeting.overtaken,
+			     meeting.too_early);
 		*out++ = (struct report){
 			.supplied = (uint32_t)supplied,
 			.dispatched = (uint32_t)dispatched,

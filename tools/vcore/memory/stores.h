@@ -9,9 +9,9 @@
  * a newer granule replaces an older one.
  *
  * A load that issues before an older store to the same bytes reads stale data; the core detects
- * this when the store issues.  Such pairs are remembered by their addresses (G. Chrysos, J. Emer,
- * "Memory dependence prediction using store sets", ISCA 1998, with sets of one store), and from
- * then on the load waits for the newest execution of the store.
+ * this when the store issues.  Load and store are put into one store set (G. Chrysos, J. Emer,
+ * "Memory dependence prediction using store sets", ISCA 1998), and from then on the load waits until
+ * the stores of its set have issued.  A load may read what several stores wrote: sets are merged.
  */
 #ifndef TOOLS_VCORE_MEMORY_STORES_H
 #define TOOLS_VCORE_MEMORY_STORES_H
@@ -44,9 +44,9 @@ struct granule {
 
 struct stores {
 	struct granule *granule;
-	uint64_t *expected; /* by load: pc of the store that the load waits for */
-	uint64_t *issued;   /* by store: cycle of its newest execution */
-	bool learned;	    /* a pair has been recorded */
+	uint16_t *set;	  /* store set, by load and by store; 0: none */
+	uint64_t *issued; /* latest cycle in which a store of the set issued, by set */
+	uint16_t sets;	  /* that exist, without 0 */
 };
 
 struct store {
@@ -71,16 +71,16 @@ struct forward {
 static inline struct pesa_error *stores_create(struct stores *stores)
 {
 	stores->granule = calloc(1u << STORES_BITS, sizeof(*stores->granule));
-	stores->expected = calloc(1u << DEPENDENCES_BITS, sizeof(*stores->expected));
-	stores->issued = calloc(1u << DEPENDENCES_BITS, sizeof(*stores->issued));
-	return stores->granule && stores->expected && stores->issued ? NULL
-								     : pesa_error_no_memory();
+	stores->set = calloc(1u << DEPENDENCES_BITS, sizeof(*stores->set));
+	/* Each place makes one set at most. */
+	stores->issued = calloc((1u << DEPENDENCES_BITS) + 1, sizeof(*stores->issued));
+	return stores->granule && stores->set && stores->issued ? NULL : pesa_error_no_memory();
 }
 
 static inline void stores_free(struct stores *stores)
 {
 	free(stores->granule);
-	free(stores->expected);
+	free(stores->set);
 	free(stores->issued);
 }
 
@@ -185,6 +185,7 @@ static inline void granule_overwrite(struct granule *granule, uint8_t bytes)
 static inline void stores_add(struct stores *stores, const struct store *store)
 {
 	uint64_t end = store->address + store->size;
+	uint16_t set;
 
 	for (uint64_t address = store->address; address < end; address = (address | 7) + 1) {
 		uint64_t number = (address >> 3) + 1;
@@ -206,26 +207,36 @@ static inline void stores_add(struct stores *stores, const struct store *store)
 		};
 		granule->gone = store->gone > granule->gone ? store->gone : granule->gone;
 	}
-	stores->issued[stores_place(store->pc)] = store->issued;
+	set = stores->set[stores_place(store->pc)];
+	if (set && store->issued > stores->issued[set])
+		stores->issued[set] = store->issued;
 }
 
 /* The first cycle from `cycle` on in which dependence prediction lets a load issue. */
 static inline uint64_t stores_expect(const struct stores *stores, uint64_t pc, uint64_t cycle)
 {
-	uint64_t store, issued;
+	uint64_t issued;
 
-	if (__builtin_expect(!stores->learned, 1))
+	if (__builtin_expect(!stores->sets, 1))
 		return cycle;
-	store = stores->expected[stores_place(pc)];
-	issued = store ? stores->issued[stores_place(store)] : 0;
+	issued = stores->issued[stores->set[stores_place(pc)]];
 	return issued > cycle ? issued : cycle;
 }
 
-/* Record that a load overtook a store. */
-static inline void stores_learn(struct stores *stores, uint64_t load, uint64_t store)
+/* Record that a load overtook a store, which issued in cycle `issued`. */
+static inline void stores_learn(struct stores *stores, uint64_t load, uint64_t store,
+				uint64_t issued)
 {
-	stores->learned = true;
-	stores->expected[stores_place(load)] = store;
+	uint16_t *of_load = &stores->set[stores_place(load)];
+	uint16_t *of_store = &stores->set[stores_place(store)];
+
+	if (!*of_load && !*of_store)
+		*of_load = ++stores->sets;
+	else if (!*of_load || (*of_store && *of_store < *of_load))
+		*of_load = *of_store;
+	*of_store = *of_load;
+	if (issued > stores->issued[*of_load])
+		stores->issued[*of_load] = issued;
 }
 
 #endif
