@@ -73,13 +73,22 @@ def is_inside(one):
     return one["low"] <= one["saved"] <= one["high"]
 
 
+WIDEST = 100  # columns of a row
+
+
 def say(one):
     def percent(key):
         value = 100 * one[key] / one["cycles"]
-        return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"  # lines of 100 columns
+        return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
     verdict = "20 %" if is_near(one) else "interval" if is_inside(one) else "missed"
-    return (f"| {one['seed']} | {one['core']} | {one['change']} | `{one['text']}` | {percent('estimate')} "
-            f"| {percent('low')} to {percent('high')} | {percent('saved')} | {verdict} |")
+    text = one["text"]
+
+    def row():
+        return (f"| {one['seed']} | {one['core']} | {one['change']} | `{text}` | {percent('estimate')} "
+                f"| {percent('low')} to {percent('high')} | {percent('saved')} | {verdict} |")
+    if len(row()) > WIDEST:
+        text = text[:WIDEST - len(row()) - 1] + "…"
+    return row()
 
 
 def table(results, command):
