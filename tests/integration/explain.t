@@ -70,13 +70,14 @@ def sample(count, address, state, instret, cause):
 # Of 1000 samples 800 are in work: 400 wait for the load, which missed the cache, 100 for one that missed the TLB as well,
 # 200 are lost after the branch, 100 retire; 500 of them were called by first, 300 by second.
 lines = ["command ./program", "period 1000", "capability retire_width 2",
-         "capability cause_names 0:I$miss,1:ITLBmiss,2:mispredict,3:D$miss,4:DTLBmiss", "chains", "comm 7 7 program",
+         "capability cause_names 0:I$miss,1:ITLBmiss,2:mispredict,3:D$miss,4:DTLBmiss,9:alloc-blocked", "chains", "comm 7 7 program",
          f"map 7 {BASE:#x} 0x1000 {int(segment[1], 16) + BASE - int(segment[2], 16):#x} {work}/program",
          f"chain {USER:#x} {at:#x} {symbols['first'] + 4:#x} {symbols['_start'] + 4:#x}",
          sample(400, at, 1, 0, 8), sample(100, at, 1, 0, 8 | 16),
          f"chain {USER:#x} {at + 4:#x} {symbols['second'] + 4:#x} {symbols['_start'] + 12:#x}",
          sample(200, at + 4, 2, 0, 4), sample(100, at + 8, 0, 1, 0),
-         f"chain {USER:#x} {symbols['first']:#x} {symbols['_start'] + 4:#x}", sample(200, symbols["first"], 3, 0, 0)]
+         f"chain {USER:#x} {symbols['first']:#x} {symbols['_start'] + 4:#x}", sample(120, symbols["first"], 3, 0, 0),
+         sample(60, symbols["first"], 3, 0, 1 << 9), sample(20, symbols["first"], 1, 0, 1 << 9)]
 made = run(MAKE, "perf.data", input="\n".join(lines) + "\n")
 if made.returncode:
     bail_out("make_profile:", made.stderr)
@@ -95,6 +96,9 @@ check("prefetch" in advice and "at most 40.0% fewer" in advice and "at most 20.0
       "what to try, and the most that it could save", advice)
 called = explained("first")
 check(called["who"]["claims"] == ["100.0% of its cycles when called by _start"], "another function", called)
+why = " | ".join(called["why"]["claims"])
+check("60.0% of its cycles wait for the front end," in why and "30.0% of its cycles wait for older stores, which fill the store queue," in why
+      and "10.0% of its cycles wait for results that take long," in why, "the front end, stores and latencies are told apart", why)
 for section in sections.values():
     done = run(PESA, *shlex.split(section["more"])[1:])
     check(done.returncode == 0 and done.stdout and section["more"].startswith("pesa "), f"{section['more']} runs", done.stderr)

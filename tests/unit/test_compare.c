@@ -15,7 +15,6 @@
 #include "pesa/assemble.h"
 #include "pesa/mca.h"
 
-
 static struct pesa_insn assemble(const char *extensions, const char *line, size_t length)
 {
 	struct pesa_assembly assembly;

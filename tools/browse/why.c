@@ -200,7 +200,9 @@ static void choose_column(const struct browse *browse, struct why *why)
 static struct pesa_error *add_bucket(struct browse *browse, struct why *why,
 				     const struct cycle_bucket *bucket)
 {
-	const size_t reason = explain_reason_of(bucket->state, bucket->cause);
+	const struct pesa_topdown_bits bits =
+		pesa_topdown_bits(pesa_profile_capabilities(browse->report->input->profile));
+	const size_t reason = explain_reason_of(&bits, bucket->state, bucket->cause);
 	const bool known = bucket->state < PESA_STATE_COUNT && reason < EXPLAIN_REASONS;
 	const char *words = known ? explain_reason(reason)->words : "";
 	char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE], head[2 * UI_NUMBER_SIZE + 8];

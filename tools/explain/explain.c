@@ -143,13 +143,16 @@ static struct pesa_error *choose(struct explaining *explaining)
 /* Add up the reasons of the function's cycles, and where most of each is. */
 static void find_reasons(struct explaining *explaining)
 {
+	const struct pesa_topdown_bits bits =
+		pesa_topdown_bits(pesa_profile_capabilities(explaining->input.profile));
+
 	for (size_t i = 0; i < explaining->listing.count; i++) {
 		const struct listing_row *row = &explaining->listing.row[i];
 		uint64_t here[EXPLAIN_REASONS] = {0};
 
 		for (unsigned int j = 0; row->instruction && j < row->instruction->buckets; j++) {
 			const struct pesa_bucket *bucket = &row->instruction->bucket[j];
-			size_t reason = explain_reason_of(bucket->state, bucket->cause);
+			size_t reason = explain_reason_of(&bits, bucket->state, bucket->cause);
 
 			if (reason < EXPLAIN_REASONS)
 				here[reason] += bucket->weight;
@@ -347,6 +350,9 @@ static void say_waits(struct claims *claims)
 		char place[320];
 
 		if (!wait->causes || !is_in_function(explaining, &wait->place))
+			continue;
+		/* That a cause is not known is worth a line only of what stalled most. */
+		if (said && wait->cause[0].kind == PESA_WHY_UNKNOWN)
 			continue;
 		listing_decode(&explaining->input, explaining->isas, wait->place.dso, &row);
 		describe(explaining, &row, place, sizeof(place));
