@@ -28,6 +28,8 @@
 #define DEFAULT_OUTPUT	    "perf.data"
 #define SETTINGS_MAX	    64u
 #define COMPRESSION_DEFAULT 1
+#define SAMPLES_FEW	    1000  /* fewer of the default period are worth a hint */
+#define SAMPLES_WANTED	    10000 /* that the hint is for */
 
 struct arguments {
 	const char *setting[SETTINGS_MAX];
@@ -40,6 +42,7 @@ struct arguments {
 	const char *core, *output, *golden, *sysroot, *cpu;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	uint64_t period, frequency, jitter, seed;
+	bool has_period; /* the user chose it, or the frequency */
 	bool has_jitter;
 	struct profile_summary_options printed;
 	int compression;
@@ -291,10 +294,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->output = argument;
 		return 0;
 	case 'c':
+		arguments->has_period = true;
 		arguments->period =
 			read_number("--period", argument, 1, "a number of cycles", state);
 		return 0;
 	case 'F':
+		arguments->has_period = true;
 		arguments->frequency = !strcmp(argument, "max")
 					       ? PESA_FREQUENCY_MAX
 					       : read_number("--frequency", argument, 1,
@@ -405,6 +410,38 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 }
 
 /* ---- Summary ------------------------------------------------------------------------------- */
+
+/* The period that takes about SAMPLES_WANTED of so many cycles, or the least: 1, 2 or 5 times a power of
+ * ten. */
+static uint64_t period_for(uint64_t cycles, uint64_t least)
+{
+	static const unsigned int steps[] = {5, 2, 1};
+	uint64_t longest = cycles / SAMPLES_WANTED, decade = 1;
+
+	while (decade * 10 <= longest)
+		decade *= 10;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i] * decade <= longest && steps[i] * decade > least)
+			return steps[i] * decade;
+	return least;
+}
+
+/* Programs that are tried first run for so short that the default period, or one by the time, takes few
+ * samples. */
+static void hint_period(const struct arguments *arguments, const struct pesa_vcore_summary *summary,
+			const struct pesa_core *core)
+{
+	uint64_t period = period_for(summary->cycles, core->minimum_period);
+	char count[UI_NUMBER_SIZE];
+
+	if (summary->samples >= (arguments->has_period ? 1 : SAMPLES_FEW) ||
+	    period > arguments->period / 2)
+		return;
+	fprintf(stderr,
+		"pesa record: %" PRIu64
+		" samples tell little about single instructions: '-c %" PRIu64 "' takes about %s\n",
+		summary->samples, period, ui_count(count, (double)(summary->cycles / period)));
+}
 
 /* `whole`: the recording is complete. */
 static void print_summary(const struct arguments *arguments,
@@ -610,6 +647,8 @@ static int record_virtual(struct arguments *arguments, char **command)
 		error = virtual_core_not_begun(&record, summary.status);
 	if (!arguments->printed.quiet && summary.harts)
 		print_summary(arguments, &summary, !error);
+	if (!arguments->printed.quiet && !error)
+		hint_period(arguments, &summary, &found.core);
 	virtual_core_print_problems("record", &summary);
 	if (!error && arguments->printed.wants_json)
 		error = write_json(arguments, &found.core, &summary, status);
