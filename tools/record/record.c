@@ -440,7 +440,8 @@ static void hint_period(const struct arguments *arguments, const struct pesa_vco
 	fprintf(stderr,
 		"pesa record: %" PRIu64
 		" samples tell little about single instructions: '-c %" PRIu64 "' takes about %s\n",
-		summary->samples, period, ui_count(count, (double)(summary->cycles / period)));
+		summary->samples, period,
+		ui_count(count, (double)summary->cycles / (double)period));
 }
 
 /* `whole`: the recording is complete. */
