@@ -270,10 +270,12 @@ static struct pesa_error *estimate(struct change *trial, struct pesa_why_gain *g
 	 * busy, all of that may be saved. */
 	if (kind == PESA_WHY_FREE_UNIT &&
 	    pesa_mca_model_is_out_of_order(trial->why->compare->model))
-		saved.saved.high = fmax(
-			saved.saved.high,
-			occupied_cycles(trial->why,
-					&trial->why->compare->code.node[trial->candidate->node]));
+		saved.saved.high =
+			fmax(saved.saved.high,
+			     fmin(occupied_cycles(
+					  trial->why,
+					  &trial->why->compare->code.node[trial->candidate->node]),
+				  trial->why->compare->totals.cycles));
 	gain->saved = saved.saved;
 	gain->exposed = saved.exposed;
 	*tried = saved.changes;

@@ -105,6 +105,12 @@ def table(results, command):
     return "".join(lines)
 
 
+def that_matter(words):
+    """The words of the command without what does not change its results: where they go, how many at a time."""
+    passed = [i for i, word in enumerate(words) if word in ("-o", "--output", "--json", "--jobs")]
+    return [word for i, word in enumerate(words) if i not in passed and i - 1 not in passed]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", metavar="FILE")
@@ -130,7 +136,7 @@ def main():
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
-    words = " ".join(["tests/accuracy/why.py"] + [word for word in sys.argv[1:] if word != "-o" and word != arguments.output])
+    words = " ".join(["tests/accuracy/why.py"] + that_matter(sys.argv[1:]))
     text = table(results, words)
     print(text, end="")
     if arguments.output:

@@ -161,6 +161,17 @@ for core in ("ooo-4", "inorder-2"):
     everything = record(core, "other.data", "--ideal", "predict", "--ideal", "hit")
     check(everything < 0.95 * cycles[core], f"{core}: --ideal without an address is about every instruction", everything)
 
+# Of a program that does little but divide: an instruction occupies its unit for no more than the whole run.
+with open("divide.s", "w", encoding="ascii") as out:
+    out.write(re.sub(r"\bcall (?!quotients)\w+;?", "", TEXT).replace("li s1, 3", "li s1, 40").replace("NODES", "4").replace("STEP", "1")
+              .replace("RINGSIZE", "1024"))
+subprocess.run([GUEST_CC, "-static", "-nostdlib", "-Wl,--build-id", "divide.s", "-o", "divide"], check=True)
+done = pesa("record", "-q", "--core", "ooo-4", "-c", "499", "-o", "divide.data", "--json=divide.json", "--", "./divide")
+with open("divide.json", encoding="utf-8") as file:
+    whole = json.load(file)["cycles"]
+gains = [one for one in annotate("--what-if", "-i", "divide.data")["what_if"] if one["change"] == "unit"]
+check(gains and 0.5 * whole < max(one["high"] for one in gains) <= whole, "no change saves more than the whole run", (whole, gains))
+
 # ---- Text, and what cannot be ----
 
 text = pesa("annotate", "--why", "--no-source", "-i", "ooo-4.data", "chain").stdout
