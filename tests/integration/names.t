@@ -113,6 +113,31 @@ check(mistyped.returncode == 1 and "do you mean 'sorted.constprop.0'?" in mistyp
       "a mistyped name is answered with the nearest", mistyped.stderr)
 check("do you mean" not in pesa("annotate", "nothing_like_it").stderr, "and with none where none is near")
 
+# Rows of report, as perf chooses them.
+def reported(*words, rows="functions"):
+    shown = pesa("report", "--json", *words)
+    return [(one["symbol"], one["share"]) for one in json.loads(shown.stdout)[rows]] if shown.returncode == 0 else shown.stderr
+
+
+shares = {one["symbol"]: one["share"] for one in everything}
+stepped = sorted(name for name in names if name.startswith("Machine<"))
+for words, meant in ((("-S", "main,sorted"), ["main", "sorted.constprop.0"]), (("--symbols", "Machine<…>::step(…)"), stepped),
+                     (("-S", "main," + stepped[0]), ["main", stepped[0]]), (("-d", "program", "-S", "main"), ["main"]),
+                     (("-d", "program,program"), sorted(names))):
+    rows = reported(*words)
+    check(sorted(rows) == sorted((name, shares[name]) for name in meant), f"report {' '.join(words)} has {len(meant)} rows, their shares of all cycles",
+          rows)
+check({name for name, _ in reported("-S", "main", "-s", "sym,insn", rows="instructions")} == {"main"}, "and instructions of one function")
+check([name for name, _ in reported("-S", "main", "--children", rows="groups")] == ["main"], "and inclusive cycles")
+text = pesa("report", "-S", "main", "-p", "0").stdout
+check(re.search(r"^ .* main +", text, re.M) and not any(name in text for name in names - {"main"}) and "more below" not in text,
+      "the text has no others", text)
+for words, status, said in ((("-S", "sroted"), 1, "do you mean 'sorted.constprop.0'?"), (("-d", "program,other"), 1, "'other'"),
+                            (("-d", "program", "-s", "comm"), 2, "add the key dso"), (("-S", "main", "-s", "dso"), 2, "add the key sym"),
+                            (("-S", "main", "--html", "x.html"), 2, "--html"), (("-d", "program", "--callee", "main"), 2, "--callee")):
+    shown = pesa("report", *words)
+    check(shown.returncode == status and shown.stderr.count("\n") == 1 and said in shown.stderr, f"report {' '.join(words)}: one line", shown.stderr)
+
 run(PESA, "record", "-q", "--core", "ooo-4", "-c", "500", "-o", "other.data", "--", "./program")
 for name in ("sorted", "sorted.constprop.0"):
     rows = json.loads(pesa("diff", "--json", "-S", name, "perf.data", "other.data").stdout)["rows"]

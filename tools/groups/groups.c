@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "decoder/export/data.h"
+#include "tools/groups/choose.h"
 #include "tools/groups/groups.h"
 
 /* File and function names are interned, so that pointers can be keys. */
@@ -549,6 +550,8 @@ struct pesa_error *profile_groups_make_by(const struct profile_input *input,
 	if (groups->count)
 		qsort(groups->group, groups->count, sizeof(*groups->group), larger_first);
 	free_names(&grouping);
+	if (!error)
+		error = profile_groups_choose(input, &wanted->choice, groups);
 	if (error)
 		profile_groups_free(groups);
 	return error;

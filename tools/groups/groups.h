@@ -69,9 +69,16 @@ struct profile_groups {
 	unsigned int not_recorded;
 };
 
+/* Which groups are wanted: lists with commas between; NULL: all. */
+struct group_choice {
+	const char *binaries;  /* paths, or their last parts; with the key dso */
+	const char *functions; /* as users type them (tools/names/match.h); with the key sym */
+};
+
 /* What is added up, and how. */
 struct profile_grouping {
 	unsigned int keys;
+	struct group_choice choice;
 	bool children; /* not with the key insn: a caller is known to the byte of its call only */
 	unsigned int slices; /* at most so many, with the key time */
 	/* Weights by task, call chain and address; needed for keys of tasks and for children. */

@@ -39,6 +39,9 @@ static const struct argp_option options[] = {
 	 0},
 	{"slices", KEY_SLICES, "COUNT", 0,
 	 "Of the key time: at most COUNT slices, at least half of that (default: 20)", 0},
+	{"dsos", 'd', "BINARIES", 0, "Only rows of these binaries, with commas between", 0},
+	{"symbols", 'S', "FUNCTIONS", 0,
+	 "Only rows of these functions, with commas between; of all cycles", 0},
 	{"children", KEY_CHILDREN, NULL, 0,
 	 "Also the cycles of what a function called (inclusive), and sort by these", 0},
 	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Own cycles only (default)", 0},
@@ -170,6 +173,14 @@ static void check(const struct report_options *result, struct argp_state *state)
 		profile_usage_error(state,
 				    "--children has no rows of instructions: a call chain names "
 				    "functions and lines; leave out the key insn");
+	if (result->choice.binaries && !(result->keys & (GROUP_BY_DSO | GROUP_BY_INSN)))
+		profile_usage_error(state, "--dsos chooses rows: add the key dso to --sort");
+	if (result->choice.functions && !(result->keys & (GROUP_BY_SYMBOL | GROUP_BY_INSN)))
+		profile_usage_error(state, "--symbols chooses rows: add the key sym to --sort");
+	if ((result->choice.binaries || result->choice.functions) && (result->html || result->root))
+		profile_usage_error(state, "--dsos and --symbols choose rows of the text: the page "
+					   "of --html and the trees of --caller and --callee have "
+					   "all functions");
 	if (result->graph && !(result->keys & GROUP_BY_SYMBOL))
 		profile_usage_error(state,
 				    "--call-graph is of functions: add the key sym to --sort");
@@ -267,6 +278,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_BY:
 		result->keys = parse_by(argument, state);
+		break;
+	case 'd':
+		result->choice.binaries = argument;
+		break;
+	case 'S':
+		result->choice.functions = argument;
 		break;
 	case KEY_SLICES:
 		result->slices = parse_slices(argument, state);

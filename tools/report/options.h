@@ -4,6 +4,7 @@
 #define TOOLS_REPORT_OPTIONS_H
 
 #include "tools/groups/call_tree.h"
+#include "tools/groups/groups.h"
 #include "tools/report/filter.h"
 #include "tools/store/store.h"
 #include "tools/ui/profile_options.h"
@@ -11,6 +12,7 @@
 struct report_options {
 	struct profile_input_options input;
 	unsigned int keys, slices;
+	struct group_choice choice;
 	double limit; /* percent; negative: not given */
 	const char *html;
 	bool text; /* also on a terminal */

@@ -40,6 +40,7 @@ static struct profile_grouping grouping_of(const struct report_options *wanted,
 					   const struct pesa_export *rows)
 {
 	return (struct profile_grouping){.keys = wanted->keys,
+					 .choice = wanted->choice,
 					 .children = wanted->children,
 					 .slices = wanted->slices,
 					 .rows = rows};
@@ -240,8 +241,9 @@ static struct pesa_error *json_groups(const struct profile_input *input,
 				      const struct report_options *wanted, struct ui_json *json,
 				      const char *name, unsigned int keys)
 {
+	const struct profile_grouping grouping = {.keys = keys, .choice = wanted->choice};
 	struct profile_groups groups;
-	struct pesa_error *error = profile_groups_make(input, keys, &groups);
+	struct pesa_error *error = profile_groups_make_by(input, &grouping, &groups);
 
 	if (error)
 		return error;
@@ -258,8 +260,9 @@ static struct pesa_error *json_instructions(const struct profile_input *input,
 					    const struct report_options *wanted,
 					    struct ui_json *json, struct listing_isas *isas)
 {
+	const struct profile_grouping grouping = {.keys = GROUP_BY_INSN, .choice = wanted->choice};
 	struct profile_groups groups;
-	struct pesa_error *error = profile_groups_make(input, GROUP_BY_INSN, &groups);
+	struct pesa_error *error = profile_groups_make_by(input, &grouping, &groups);
 
 	if (error)
 		return error;
