@@ -132,6 +132,10 @@ check([name for name, _ in reported("-S", "main", "--children", rows="groups")] 
 text = pesa("report", "-S", "main", "-p", "0").stdout
 check(re.search(r"^ .* main +", text, re.M) and not any(name in text for name in names - {"main"}) and "more below" not in text,
       "the text has no others", text)
+plain = pesa("report").stdout
+check(plain and plain == pesa("report", "-F", "overhead,sample").stdout == pesa("report", "-s", "overhead,dso,sym").stdout
+      and pesa("report", "-F", "overhead,comm,dso").stdout == pesa("report", "-s", "comm,dso").stdout != plain,
+      "-F is --sort, and figures that are always shown are no keys")
 for words, status, said in ((("-S", "sroted"), 1, "do you mean 'sorted.constprop.0'?"), (("-d", "program,other"), 1, "'other'"),
                             (("-d", "program", "-s", "comm"), 2, "add the key dso"), (("-S", "main", "-s", "dso"), 2, "add the key sym"),
                             (("-S", "main", "--html", "x.html"), 2, "--html"), (("-d", "program", "--callee", "main"), 2, "--callee")):

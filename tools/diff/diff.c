@@ -52,9 +52,9 @@ static const struct argp_option options[] = {
 /* The finest of perf's keys decides: a row has its binary and function in any case. */
 static enum diff_by parse_by(const char *argument, const struct argp_state *state)
 {
-	unsigned int keys = profile_keys_parse(argument);
+	unsigned int keys;
 
-	if (!keys || keys == GROUP_BY_DSO)
+	if (!profile_keys_parse(argument, &keys) || keys == GROUP_BY_DSO)
 		profile_usage_error(state, "--by takes symbol, line or insn, not '%s'", argument);
 	return keys & GROUP_BY_INSN   ? DIFF_BY_INSN
 	       : keys & GROUP_BY_LINE ? DIFF_BY_LINE

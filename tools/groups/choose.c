@@ -88,11 +88,10 @@ static struct pesa_error *mark_function(const char *name, const struct profile_g
 		found |= means;
 	}
 	if (!error && !found)
-		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
-					  "no samples in a function '%s'%s%s%s", name,
-					  search.suggestion ? "; do you mean '" : "",
-					  search.suggestion ? search.suggestion : "",
-					  search.suggestion ? "'?" : "");
+		error = pesa_error_create(
+			PESA_ERROR_NOT_FOUND, "no samples in a function '%s'%s%s%s", name,
+			search.suggestion ? "; do you mean '" : "",
+			search.suggestion ? search.suggestion : "", search.suggestion ? "'?" : "");
 	name_search_end(&search);
 	return error;
 }

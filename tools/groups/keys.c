@@ -8,19 +8,33 @@ static const struct {
 	const char *name;
 	unsigned int key;
 } known[] = {
-	{"time", GROUP_BY_TIME},    {"comm", GROUP_BY_COMM},	{"pid", GROUP_BY_PID},
-	{"tid", GROUP_BY_TID},	    {"cpu", GROUP_BY_CPU},	{"cgroup", GROUP_BY_CGROUP},
-	{"dso", GROUP_BY_DSO},	    {"sym", GROUP_BY_SYMBOL},	{"symbol", GROUP_BY_SYMBOL},
-	{"srcfile", GROUP_BY_FILE}, {"srcline", GROUP_BY_LINE}, {"line", GROUP_BY_LINE},
+	{"time", GROUP_BY_TIME},
+	{"comm", GROUP_BY_COMM},
+	{"pid", GROUP_BY_PID},
+	{"tid", GROUP_BY_TID},
+	{"cpu", GROUP_BY_CPU},
+	{"cgroup", GROUP_BY_CGROUP},
+	{"dso", GROUP_BY_DSO},
+	{"sym", GROUP_BY_SYMBOL},
+	{"symbol", GROUP_BY_SYMBOL},
+	{"srcfile", GROUP_BY_FILE},
+	{"srcline", GROUP_BY_LINE},
+	{"line", GROUP_BY_LINE},
 	{"insn", GROUP_BY_INSN},
+	/* Perf's figures, which are always shown, in whatever form. */
+	{"overhead", 0},
+	{"overhead_children", 0},
+	{"overhead_sys", 0},
+	{"overhead_us", 0},
+	{"sample", 0},
+	{"period", 0},
 };
 
 #define KNOWN (sizeof(known) / sizeof(*known))
 
-unsigned int profile_keys_parse(const char *text)
+bool profile_keys_parse(const char *text, unsigned int *keys)
 {
-	unsigned int keys = 0;
-
+	*keys = 0;
 	for (;;) {
 		size_t length = strcspn(text, ","), i;
 
@@ -29,10 +43,10 @@ unsigned int profile_keys_parse(const char *text)
 			    !strncmp(known[i].name, text, length))
 				break;
 		if (i == KNOWN)
-			return 0;
-		keys |= known[i].key;
+			return false;
+		*keys |= known[i].key;
 		if (!text[length])
-			return keys;
+			return true;
 		text += length + 1;
 	}
 }

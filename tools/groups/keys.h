@@ -9,6 +9,8 @@
 #ifndef TOOLS_GROUPS_KEYS_H
 #define TOOLS_GROUPS_KEYS_H
 
+#include <stdbool.h>
+
 #include "tools/ui/text.h"
 
 #define GROUP_BY_DSO	(1u << 0)
@@ -29,8 +31,9 @@
 
 #define GROUP_KEY_NAMES "dso, sym, srcline, srcfile, insn, comm, pid, tid, cpu, cgroup and time"
 
-/* Parse the sort order of the command line, "dso,symbol,line,insn" in any order.  0: invalid. */
-unsigned int profile_keys_parse(const char *text);
+/* Parse the sort order of the command line, "dso,symbol,line,insn" in any order.  Perf's names of figures
+ * are passed over, so that there may be no key.  false: invalid. */
+bool profile_keys_parse(const char *text, unsigned int *keys);
 /* Append the names of keys, "dso,sym". */
 void profile_keys_add(struct ui_text *line, unsigned int keys);
 

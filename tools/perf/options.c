@@ -58,8 +58,6 @@ static const struct perf_option report[] = {
 	{"disassembler-style", "instructions are shown as llvm-objdump does", PERF_ARGUMENT, 'M'},
 	{"exclude-other", CHAINS_ANSWER, PERF_FLAG, 'x'},
 	{"field-separator", CSV_ANSWER, PERF_ARGUMENT, 't'},
-	{"fields", "--sort takes the keys of rows; the figures are always those of the stack",
-	 PERF_ARGUMENT, 'F'},
 	{"full-source-path", "--json has the paths of source files in full", PERF_FLAG, 0},
 	{"group-sort-idx", "--event chooses the event to show", PERF_ARGUMENT, 0},
 	{"header", NULL, PERF_FLAG, 0}, /* the head is always printed */

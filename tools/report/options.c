@@ -34,6 +34,8 @@ static const struct argp_option options[] = {
 	 "One row for each combination of these keys, with commas between: " GROUP_KEY_NAMES
 	 " (default: dso,sym)",
 	 0},
+	{"fields", 'F', "KEYS", 0, "The same; perf's figures (overhead, sample) are always shown",
+	 0},
 	{"by", KEY_BY, "WHAT", 0,
 	 "One row for each symbol, line, thread, cpu, or for each thread and CPU in slices of time",
 	 0},
@@ -261,6 +263,7 @@ static error_t parse_calls(int key, char *argument, struct argp_state *state,
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct report_options *result = state->input;
+	unsigned int keys;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -271,10 +274,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->child_inputs[0] = &result->input;
 		break;
 	case 's':
-		result->keys = profile_keys_parse(argument);
-		if (!result->keys)
-			profile_usage_error(state, "--sort takes " GROUP_KEY_NAMES ", not '%s'",
-					    argument);
+	case 'F':
+		if (!profile_keys_parse(argument, &keys))
+			profile_usage_error(state, "--%s takes " GROUP_KEY_NAMES ", not '%s'",
+					    key == 's' ? "sort" : "fields", argument);
+		if (keys)
+			result->keys = keys;
 		break;
 	case KEY_BY:
 		result->keys = parse_by(argument, state);
