@@ -27,16 +27,16 @@ for name in ("old", "new"):
     run(CROSS + "objcopy", "--redefine-sym", "same=" + EVIL, "program-" + name)
 
 
-def make(name, **counts):
+def make(name, data=None, more=(), **counts):
     program = "program-" + name
     address = {line.split(maxsplit=2)[2]: int(line.split()[0], 16) for line in run(CROSS + "nm", program).splitlines()}
     segment = re.search(r"LOAD\s+(0x\w+)\s+(0x\w+)\s+0x\w+\s+(0x\w+)\s+0x\w+\s+R E", run(CROSS + "readelf", "-lW", program))
     offset, start, length = (int(value, 16) for value in segment.groups())
     lines = ["arch riscv64", "event pesa/cycles/", "period 1000", "comm 7 7 task",
-             f"map 7 {start & ~0xfff:#x} {length + 0x1000:#x} {offset & ~0xfff:#x} {os.path.abspath(program)}"]
+             f"map 7 {start & ~0xfff:#x} {length + 0x1000:#x} {offset & ~0xfff:#x} {os.path.abspath(program)}", *more]
     for function, count in counts.items():
         lines.append(f"sample {count} 7 7 {address[EVIL if function == 'same' else function] + 8:#x} 1 0 0 0 0 0 0 0 0")
-    run(MAKE, name + ".data", input="\n".join(lines) + "\n")
+    run(MAKE, data or name + ".data", input="\n".join(lines) + "\n")
 
 
 make("old", grown=1000, shrunk=3000, same=400, gone=100)
@@ -58,6 +58,21 @@ refused = subprocess.run([PESA, "diff", "old.data", "new.data", "--html", "old.d
 check(refused.returncode == 1 and refused.stderr.count("\n") == 1, "a page over a recording is refused", refused.stderr)
 refused = subprocess.run([PESA, "diff", "old.data", "new.data", "--html", "nowhere/page.html"], capture_output=True, text=True)
 check(refused.returncode == 1 and "nowhere/page.html" in refused.stderr, "a page that cannot be written is one line", refused.stderr)
+# One recording with call chains, of which the other has none; both programs beside one library.
+library = "map 7 0x7f0000000000 0x1000 0 /nowhere/library.so"
+used = "sample 500 7 7 0x7f0000000010 1 0 0 0 0 0 0 0 0"
+make("old", "chains.data", ("chains", library, "chain", used, "chain 0xfffffffffffffe00 0x7f0000000010 0x7f0000000020 0x7f0000000030"),
+     grown=1000, shrunk=3000)
+make("new", "plain.data", (library, used), grown=3000, shrunk=1000)
+run(PESA, "diff", "chains.data", "plain.data", "--html", "mixed.html", "--no-pager")
+with open("mixed.html", encoding="utf-8") as file:
+    mixed = file.read()
+paths = []
+for side in ("old", "new"):
+    one = json.loads(re.search(rf"<script type=application/json id=frames-{side}>(.*?)</script>", mixed, re.S).group(1))
+    paths.append({(one["frame_kinds"][row[1]], one["texts"][row[2]]) for row in one["frames"]
+                  if one["frame_kinds"][row[1]] in ("binary", "function") and one["texts"][row[2]] != "[unknown]"})
+check(paths[0] ^ paths[1] == {("binary", "program-old"), ("binary", "program-new")}, "where one has no call chains both are shown without", paths)
 
 
 def frame(page, side, name, expression):
@@ -88,6 +103,9 @@ def graphs_page(page):
     page.click("#inverted")
     check(page.evaluate("graphs.map(graph => graph.frames[1].kind)") == ["function", "function"], "both can be inverted")
     page.click("#inverted")
+    page.open("mixed.html")
+    check("1M → 3M" in frame(page, 0, "grown", "one.title") and "3M → 1M" in frame(page, 1, "shrunk", "one.title"),
+          "functions of a renamed program are found, also beside a library", (frame(page, 0, "grown", "one.title"), frame(page, 1, "shrunk", "one.title")))
 
 
 def rows_page(page):
@@ -122,6 +140,7 @@ else:
         unseen = focus_is_seen(tab)
         check(not unseen, "what has the focus shows it", unseen)
         graphs_page(tab)
+        tab.open("diff.html")
         rows_page(tab)
     except BrowserError as problem:
         bail_out(problem)

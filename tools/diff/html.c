@@ -15,9 +15,10 @@ UI_HTML_FILE(diff_html_rows, "tools/diff/html/rows.js");
 /* The frames of one side, and the texts that they refer to. */
 static struct pesa_error *write_frames(const struct profile_input *input,
 				       const struct pesa_export *samples, double limit,
-				       const char *id, FILE *out)
+				       bool callers, const char *id, FILE *out)
 {
-	struct report_page page = {.input = input, .rows = samples, .limit = limit};
+	struct report_page page = {
+		.input = input, .rows = samples, .limit = limit, .no_callers = !callers};
 	struct pesa_error *error;
 	struct ui_json json;
 
@@ -42,6 +43,9 @@ static struct pesa_error *write_page(struct ui_html *html,
 	static const char *const ids[DIFF_SIDES] = {"frames-old", "frames-new"};
 	const char *const scripts[] = {ui_html_elements_script, ui_html_frames_script,
 				       ui_html_flame_script, diff_html_graphs, diff_html_rows};
+	/* Frames are compared by their callers, which both or neither have to have. */
+	const bool callers = profile_calls_recorded(samples[DIFF_OLD]) &&
+			     profile_calls_recorded(samples[DIFF_NEW]);
 	struct pesa_error *error = NULL;
 	struct ui_json json;
 
@@ -55,7 +59,8 @@ static struct pesa_error *write_page(struct ui_html *html,
 	ui_json_end(&json);
 	fputs("</script>\n", html->out);
 	for (unsigned int side = 0; side < DIFF_SIDES && !error; side++)
-		error = write_frames(&input[side], samples[side], limit, ids[side], html->out);
+		error = write_frames(&input[side], samples[side], limit, callers, ids[side],
+				     html->out);
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
 		ui_html_script(html, scripts[i]);
 	ui_html_end(html);

@@ -35,7 +35,8 @@ struct report_page {
 	struct profile_groups inclusive; /* the same with children; none without call chains */
 	struct reasons reasons;		 /* what instructions waited for */
 	bool has_reasons;
-	double limit; /* minimum share of all cycles of a function with instructions */
+	double limit;	 /* minimum share of all cycles of a function with instructions */
+	bool no_callers; /* frames of functions alone, although there are call chains */
 	/* Of each row its frame in "frames", set by report_html_frames(); for the timeline. */
 	uint32_t *frame_of_row;
 };

@@ -128,6 +128,7 @@ static uint32_t get_innermost(struct builder *builder, const struct pesa_export 
 {
 	const struct export_task *task = distinct_records_at(&rows->tasks, row->task);
 	const struct export_node *node = distinct_records_at(&rows->nodes, row->node);
+	uint32_t caller = builder->page->no_callers ? DISTINCT_NONE : node->caller;
 	uint32_t process = get_process(builder, rows, task), parent;
 	char name[NAME_MAX_BYTES];
 	struct pesa_source source;
@@ -135,7 +136,7 @@ static uint32_t get_innermost(struct builder *builder, const struct pesa_export 
 
 	if (process == UINT32_MAX)
 		return process;
-	parent = get_caller(builder, rows, process, node->caller);
+	parent = get_caller(builder, rows, process, caller);
 	if (node->dso == DISTINCT_NONE) {
 		snprintf(name, sizeof(name), "unattributed: %s",
 			 pesa_unattributed_name((enum pesa_unattributed)node->address));
@@ -143,7 +144,7 @@ static uint32_t get_innermost(struct builder *builder, const struct pesa_export 
 				 (struct frame_key){.kind = FRAME_UNATTRIBUTED, .name = name});
 	}
 	dso = dso_of(builder, node);
-	if (node->caller == DISTINCT_NONE)
+	if (caller == DISTINCT_NONE)
 		parent = get_binary(builder, parent, dso);
 	parent = get_function(builder, parent, dso, node->address, &source);
 	if (source.file && source.line) {

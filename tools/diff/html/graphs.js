@@ -32,8 +32,16 @@ function rowOf(frame, side) {
 	return undefined;
 }
 
-// Binaries and processes may have other names in the other recording: children of such a frame are found below the
-// first frame of the kind.
+// Binaries and processes may have other names in the other recording: the only one of a frame that has no counterpart of
+// its name is that of the only one on the other side.
+function renamed(frame, others) {
+	const own = frame.parent.children.filter(child => child.kind === frame.kind);
+	const lacks = (list, child) => !list.some(one => one.name === child.name);
+	const left = others.filter(child => lacks(own, child));
+
+	return left.length === 1 && own.filter(child => lacks(others, child)).length === 1 ? left[0] : undefined;
+}
+
 // Looked up once for each frame that is shown: frames of both sides are arranged anew together.
 const counterparts = new WeakMap();
 
@@ -50,7 +58,7 @@ function findCounterpart(frame, root) {
 		const same = at.children.filter(child => child.kind === one.kind);
 
 		at = same.find(child => child.name === one.name) ??
-			(["process", "binary"].includes(one.kind) && same.length === 1 ? same[0] : undefined);
+			(["process", "binary"].includes(one.kind) ? renamed(one, same) : undefined);
 		if (!at)
 			return null;
 	}
