@@ -32,7 +32,7 @@ def make(name, data=None, more=(), **counts):
     address = {line.split(maxsplit=2)[2]: int(line.split()[0], 16) for line in run(CROSS + "nm", program).splitlines()}
     segment = re.search(r"LOAD\s+(0x\w+)\s+(0x\w+)\s+0x\w+\s+(0x\w+)\s+0x\w+\s+R E", run(CROSS + "readelf", "-lW", program))
     offset, start, length = (int(value, 16) for value in segment.groups())
-    lines = ["arch riscv64", "event pesa/cycles/", "period 1000", "comm 7 7 task",
+    lines = ["arch riscv64", "event pesa/cycles/", "period 1000"] + ["chains"] * any(line.startswith("chain ") for line in more) + ["comm 7 7 task",
              f"map 7 {start & ~0xfff:#x} {length + 0x1000:#x} {offset & ~0xfff:#x} {os.path.abspath(program)}", *more]
     for function, count in counts.items():
         lines.append(f"sample {count} 7 7 {address[EVIL if function == 'same' else function] + 8:#x} 1 0 0 0 0 0 0 0 0")
@@ -61,7 +61,7 @@ check(refused.returncode == 1 and "nowhere/page.html" in refused.stderr, "a page
 # One recording with call chains, of which the other has none; both programs beside one library.
 library = "map 7 0x7f0000000000 0x1000 0 /nowhere/library.so"
 used = "sample 500 7 7 0x7f0000000010 1 0 0 0 0 0 0 0 0"
-make("old", "chains.data", ("chains", library, "chain", used, "chain 0xfffffffffffffe00 0x7f0000000010 0x7f0000000020 0x7f0000000030"),
+make("old", "chains.data", (library, "chain", used, "chain 0xfffffffffffffe00 0x7f0000000010 0x7f0000000020 0x7f0000000030"),
      grown=1000, shrunk=3000)
 make("new", "plain.data", (library, used), grown=3000, shrunk=1000)
 run(PESA, "diff", "chains.data", "plain.data", "--html", "mixed.html", "--no-pager")
