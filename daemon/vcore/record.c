@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -416,7 +417,10 @@ static struct pesa_error *open_stream(struct recorder *recorder, const char *pat
 		.keep_previous = true,
 	};
 	struct pesa_error *error;
+	struct stat there;
 
+	stream->path = path;
+	stream->had_previous = !lstat(path, &there) && S_ISREG(there.st_mode) && there.st_size;
 	pesa_core_capabilities(options->core, &capabilities);
 	if (golden)
 		attributes[writer.attribute_count++] = describe(options, VCORE_SAMPLER_COUNT);
@@ -432,6 +436,22 @@ static struct pesa_error *open_stream(struct recorder *recorder, const char *pat
 	stream->golden = golden;
 	recorder->streams++;
 	return NULL;
+}
+
+/* Of a program that did not begin there is nothing: take the file away, and leave an earlier one as it was. */
+static void take_back(const struct stream *stream)
+{
+	struct stat there;
+	char *old;
+
+	if (pesa_perfdata_is_standard_output(stream->path) || lstat(stream->path, &there) ||
+	    !S_ISREG(there.st_mode))
+		return;
+	unlink(stream->path);
+	if (!stream->had_previous || asprintf(&old, "%s.old", stream->path) < 0)
+		return;
+	rename(old, stream->path);
+	free(old);
 }
 
 static struct pesa_error *open_channel(struct recorder *recorder)
@@ -550,6 +570,8 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 		error = recorder_first_error(error, write_counts(&recorder.stream[i], summary));
 		error = recorder_first_error(
 			error, pesa_perfdata_writer_finish(recorder.stream[i].writer));
+		if (!summary->harts)
+			take_back(&recorder.stream[i]);
 	}
 	if (recorder.memory >= 0)
 		close(recorder.memory);

@@ -19,6 +19,8 @@
 struct stream {
 	struct pesa_perfdata_writer *writer;
 	bool golden;
+	const char *path;
+	bool had_previous; /* a file of that name, which the writer renamed to PATH.old */
 	unsigned int attribute[VCORE_SAMPLER_COUNT]; /* attribute index of each sampler's samples */
 };
 

@@ -358,8 +358,12 @@ refused(["--", "./folder"], "name a program in it", "a directory")
 with open("kept", "w", encoding="ascii") as file:
     file.write("of yesterday")
 run = command(PESA, "record", "-q", "-o", "kept", "--golden", "empty", "--cpu", "none", "--", "./guest", env=plain)
+with open("kept", encoding="ascii") as file:
+    check(run.returncode == 1 and file.read() == "of yesterday" and not os.path.exists("kept.old") and not os.path.exists("empty"),
+          "a program that does not begin leaves the earlier recording as it was, and no file", run)
+run = command(PESA, "record", "-q", "-o", "kept", "--", "./guest", "exit", "0", env=plain)
 with open("kept.old", encoding="ascii") as file:
-    check(run.returncode == 1 and file.read() == "of yesterday", "what was in the output is kept", run)
+    check(run.returncode == 0 and file.read() == "of yesterday" and os.path.getsize("kept") > 100, "what was in the output is kept", run)
 command(PESA, "record", "-q", "-o", "link", "--", "./guest", "exit", "0", env=plain)
 check(os.path.islink("link") and os.path.getsize("there") > 100 and not os.path.exists("link.old"),
       "a link stays one, and is written through")
