@@ -221,6 +221,34 @@ for old, new in (("alike", "alike-bare"), ("alike-bare", "alike-bare"), ("alike-
     named = [one["symbol"] for one in run["rows"] if one["symbol"].startswith("step_")]
     check(len(cycles) >= 3 and all(abs(one["change"]) < .05 * one["new"]["cycles"] for one in run["rows"] if one["new"] and one["new"]["cycles"] > 20000)
           and len(named) == (3 if old != new else 0), f"{old}, {new}: functions of one code are told apart", run["rows"])
+# A function that has changed is found by its place, and one that is another is not.
+PLACES = """
+#define RUN(name, step) __attribute__((noipa)) long name(long n) { long s = 1; for (; n; n--) { step; } return s; }
+RUN(before, s = s * 7 + n)
+RUN(changed, CHANGED)
+RUN(between, s = s ^ n << 3)
+RUN(replaced, REPLACED)
+RUN(after, s = s * 5 - n)
+int main(void) { return (before(9000) + changed(9000) + between(9000) + replaced(9000) + after(9000)) & 1; }
+"""
+OTHER = "if (n & 1) s /= n; if (s > 99) s %= 97; if (s & 4) s = s * 3 + 5; s ^= s >> 3; if (s < n) s += n / 3; s = s << 1 | 1; if (n & 8) s -= n * n"
+with open("places.c", "w", encoding="ascii") as file:
+    file.write(PLACES)
+function = {}
+for name, changed, replaced in (("places-old", "s += n * 3; s ^= s >> 7; s -= n << 2; s = s * 9 + 1; s ^= n", "s += n"),
+                                ("places-new", "s += n * 5; s ^= s >> 9; s -= n << 1; s = s * 9 + 3; s ^= n; s += 77777", OTHER)):
+    made = command(GUEST_CC, "-O1", "-funwind-tables", "-static", f"-DCHANGED={changed}", f"-DREPLACED={replaced}", "places.c", "-o", name)
+    if made.returncode:
+        bail_out("cannot build two versions:", made.stderr.decode())
+    function[name] = {int(line.split()[0], 16): line.split()[2] for line in tool("nm", name).splitlines() if len(line.split()) == 3}
+    tool("strip", "-o", name + "-bare", name)
+    pesa("record", "-q", "--core", "ooo-4", "-c", "300", "-o", name + ".data", "--", f"./{name}-bare")
+run = diff("places-old.data", "places-new.data")
+pairs = {(one["old"] and function["places-old"].get(one["old"]["address"]), one["new"] and function["places-new"].get(one["new"]["address"]))
+         for one in run["rows"]}
+expected = {("before", "before"), ("changed", "changed"), ("between", "between"), ("after", "after"), ("replaced", None), (None, "replaced")}
+check({pair for pair in pairs if set(pair) & {"before", "changed", "between", "replaced", "after"}} == expected,
+      "a changed function without a symbol is found by its place, another one is new", pairs)
 shutil.move("guest", "elsewhere")
 run = diff("run1.data", "run2.data")
 check(run["old"]["instructions"] == retired["1"] and run["new"]["instructions"] == retired["2"] and not run["notes"],

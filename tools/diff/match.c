@@ -21,6 +21,14 @@ bool diff_is_unnamed(const struct profile_group *group)
 	return group->symbol && !group->symbol->linkage_name;
 }
 
+bool diff_any_unnamed(const struct profile_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		if (diff_is_unnamed(&groups->group[i]))
+			return true;
+	return false;
+}
+
 /* ---- Functions ----------------------------------------------------------------------------- */
 
 static const char *name_of(const struct profile_group *group)

@@ -5,7 +5,8 @@
  * Functions match if they have the same name, first those in binaries with the same file name;
  * functions with the same name (static ones) match in order.  Of the rest, names that are unique on
  * both sides match, in any binary.  Functions without a symbol, whose names are addresses, match by
- * name in the same build only; in others by their code, if it is unique on both sides.
+ * name in the same build only; in others by their code, and if that has changed by their place between
+ * functions that match, if most of the code is alike.
  *
  * Instructions of a function are aligned, see decoder/base/sequence.h.  Text is compared without
  * what changes when code moves: distances of targets, addresses made by auipc and the next
@@ -41,19 +42,22 @@ struct diff_code {
 /* A digest of the code that does not change when code moves, whatever the names of functions. */
 struct pesa_error *diff_code_digest(const struct diff_code *code, struct pesa_digest *digest);
 
-/*
- * Match what diff_match_functions() has left where one of both has no symbol, by code.  list() makes
- * the listing of a group of a side (0: left, 1: right); the caller of list() frees it.
- */
-struct pesa_error *diff_match_code(const struct profile_groups *left,
-				   const struct profile_groups *right,
-				   struct pesa_error *(*list)(void *context, unsigned int side,
-							      const struct profile_group *group,
-							      struct diff_code *code),
-				   void *context, size_t *partner);
+/* Makes the listing of a group of a side (0: left, 1: right), which the caller frees. */
+typedef struct pesa_error *diff_list(void *context, unsigned int side,
+				     const struct profile_group *group, struct diff_code *code);
 
-/* Whether the function of a group has no symbol. */
+/* Match what diff_match_functions() has left where one of both has no symbol, by code. */
+struct pesa_error *diff_match_code(const struct profile_groups *left,
+				   const struct profile_groups *right, diff_list *list,
+				   void *context, size_t *partner);
+/* Match what that has left, by place. */
+struct pesa_error *diff_match_places(const struct profile_groups *left,
+				     const struct profile_groups *right, diff_list *list,
+				     void *context, size_t *partner);
+
+/* Whether the function of a group has no symbol; that of any group. */
 bool diff_is_unnamed(const struct profile_group *group);
+bool diff_any_unnamed(const struct profile_groups *groups);
 
 /* Match the instructions of two versions of a function; partner: as above. */
 struct pesa_error *diff_match_instructions(const struct diff_code *left,

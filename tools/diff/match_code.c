@@ -32,11 +32,9 @@ static int by_code(const void *left, const void *right)
 }
 
 /* Add a function, if it has code. */
-static struct pesa_error *
-add_unmatched(const struct profile_group *group, unsigned int number, size_t index,
-	      struct pesa_error *(*list)(void *context, unsigned int side,
-					 const struct profile_group *group, struct diff_code *code),
-	      void *context, struct side *side)
+static struct pesa_error *add_unmatched(const struct profile_group *group, unsigned int number,
+					size_t index, diff_list *list, void *context,
+					struct side *side)
 {
 	struct diff_code code = {0};
 	struct unmatched function = {.address = group->symbol ? group->symbol->start : 0,
@@ -54,11 +52,9 @@ add_unmatched(const struct profile_group *group, unsigned int number, size_t ind
 }
 
 /* The functions that are not taken and have code, sorted by code and address. */
-static struct pesa_error *list_unmatched(
-	const struct profile_groups *groups, unsigned int number, const bool *taken,
-	struct pesa_error *(*list)(void *context, unsigned int side,
-				   const struct profile_group *group, struct diff_code *code),
-	void *context, struct side *side)
+static struct pesa_error *list_unmatched(const struct profile_groups *groups, unsigned int number,
+					 const bool *taken, diff_list *list, void *context,
+					 struct side *side)
 {
 	struct pesa_error *error = NULL;
 
@@ -136,26 +132,15 @@ static void match_sides(const struct side *left, const struct side *right, size_
 	}
 }
 
-static bool any_unnamed(const struct profile_groups *groups)
-{
-	for (size_t i = 0; i < groups->count; i++)
-		if (diff_is_unnamed(&groups->group[i]))
-			return true;
-	return false;
-}
-
 struct pesa_error *diff_match_code(const struct profile_groups *left,
-				   const struct profile_groups *right,
-				   struct pesa_error *(*list)(void *context, unsigned int side,
-							      const struct profile_group *group,
-							      struct diff_code *code),
+				   const struct profile_groups *right, diff_list *list,
 				   void *context, size_t *partner)
 {
 	bool *left_taken, *right_taken;
 	struct side sides[2] = {{0}};
 	struct pesa_error *error;
 
-	if (!any_unnamed(left) && !any_unnamed(right))
+	if (!diff_any_unnamed(left) && !diff_any_unnamed(right))
 		return NULL;
 	left_taken = calloc(left->count + 1, sizeof(*left_taken));
 	right_taken = calloc(right->count + 1, sizeof(*right_taken));

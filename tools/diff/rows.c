@@ -650,6 +650,8 @@ static struct pesa_error *add_all(struct making *making)
 
 	if (!error)
 		error = diff_match_code(old, new, list_side, making, partner);
+	if (!error)
+		error = diff_match_places(old, new, list_side, making, partner);
 	for (size_t i = 0; !error && i < old->count; i++) {
 		const bool both = partner[i] != DIFF_NONE;
 
