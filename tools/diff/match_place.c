@@ -93,9 +93,9 @@ static struct pesa_error *compare(const struct matching *matching, const struct 
 				: pesa_error_no_memory();
 		for (size_t i = 0; !error && i < count[0]; i++)
 			both += partner[i] != DIFF_NONE;
-		*alike = !error && (double)both >= ALIKE_LEAST *
-							   (double)(count[0] > count[1] ? count[0]
-										       : count[1]);
+		*alike = !error &&
+			 (double)both >=
+				 ALIKE_LEAST * (double)(count[0] > count[1] ? count[0] : count[1]);
 	}
 	free(partner);
 	listing_free(&code[0].listing);
@@ -126,14 +126,13 @@ static bool find_gap(const struct matching *matching, size_t first, size_t last,
 		     *begin && right->place[*begin - 1].dso == right->place[after].dso;)
 			--*begin;
 	else if (after == DIFF_NONE)
-		for (*begin = *end = before + 1; *end < right->count && right->place[*end].dso ==
-									       right->place[before].dso;)
+		for (*begin = *end = before + 1;
+		     *end < right->count && right->place[*end].dso == right->place[before].dso;)
 			++*end;
 	else
 		*begin = before + 1, *end = after;
-	return *begin < *end &&
-	       (before == DIFF_NONE || after == DIFF_NONE ||
-		right->place[before].dso == right->place[after].dso);
+	return *begin < *end && (before == DIFF_NONE || after == DIFF_NONE ||
+				 right->place[before].dso == right->place[after].dso);
 }
 
 /* Match the left places [first, last), which have no counterpart. */

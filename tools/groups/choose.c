@@ -16,9 +16,16 @@ static void keep(struct profile_groups *groups, const bool *kept)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < groups->count; i++)
-		if (kept[i])
-			groups->group[count++] = groups->group[i];
+	for (size_t i = 0; i < groups->count; i++) {
+		struct profile_group *group = &groups->group[i];
+
+		if (kept[i]) {
+			groups->group[count++] = *group;
+			continue;
+		}
+		cycle_stack_free(&group->stack);
+		cycle_stack_free(&group->all);
+	}
 	groups->count = count;
 }
 
