@@ -139,7 +139,7 @@ check(report["cycles"] == 700000 and report["unattributed"]["unmapped"] == 5000 
       (report["cycles"], report["unattributed"]))
 by_name = {one["symbol"]: one for one in report["functions"]}
 check(set(by_name) == {"outermost", "main", "[unknown]"} and by_name["[unknown]"]["cycles"] == 5000, "functions are those that were sampled", set(by_name))
-chosen = document("report", "-i", "known.data", "-S", "main", "-d", "inlined")["functions"]
+chosen = document("report", "-i", "known.data", "-S", "main", "-d", "inlined").json["functions"]
 check(chosen == [by_name["main"]] and pesa("report", "-i", "known.data", "-S", "main").returncode == 0, "-S and -d choose rows", chosen)
 outermost = by_name["outermost"]
 check(outermost["cycles"] == 650000 and by_name["main"]["cycles"] == 40000,
