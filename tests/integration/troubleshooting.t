@@ -81,6 +81,10 @@ if QEMU and shutil.which(GUEST_CC):
     def shown(*words):
         return subprocess.run([PESA, *words], cwd=work, capture_output=True, text=True, check=False, timeout=120)
 
+    subprocess.run([GUEST_CC, "-O1", "-static", "-x", "c", "-", "-o", "short"], cwd=work, input="int main(void) { return 0; }", text=True,
+                   check=True)
+    said = shown("record", "--core", "ooo-4", "-o", "short.data", "--", "./short").stderr.splitlines()
+    check(len(said) == 2 and "'-c 256'" in said[1] and explained(said[1]), "few samples: a hint, and the page has it", said)
     record("bare")
     said = shown("annotate", "-i", "bare.data", "spin").stdout
     note = "".join(line for line in said.splitlines() if line.startswith("note: no debug"))
