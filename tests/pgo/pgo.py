@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What profiles of pesa win when compilers optimise by them: cycles of real programs on the virtual core.
 
-  tests/pgo/pgo.py [--programs NAMES] [--compilers gcc,clang] [--cores NAMES] [--jobs N] [-o FILE] [--stale] [--json FILE]
+  tests/pgo/pgo.py [--programs NAMES] [--compilers gcc,clang] [--cores NAMES] [--jobs N] [-o FILE] [--stale] [--cached]
+                   [--gcc-flags=FLAGS] [--own-flags=FLAGS] [--json FILE]
 
 Each program is built without a profile, runs with its training input, and is built again with each profile; all builds run with
 another input, and their cycles are compared:
@@ -12,10 +13,13 @@ another input, and their cycles are compared:
   exact      every execution
   own        the compiler's own instrumentation
 
---stale adds a profile (200k) of a build with other flags, -fno-inline, of the same sources.
+GCC gets --gcc-flags beside a profile of samples; without -ftracer, which such profiles enable, bzip2, lua and tcc were faster in the
+mean of 200k.  --own-flags are beside the compiler's own profile.
+
+--stale adds a profile (200k) of a build with other flags, -fno-inline, of the same sources; its table is one of its own.
 
 Recordings, counts and programs stay in the cache, by the contents of all that they are made of, so that a run that was
-interrupted goes on where it was.  With -o the tables in FILE (Documentation/pgo.md) are replaced.
+interrupted goes on where it was; with --cached nothing is built or run, and programs that are not complete are left out.  With -o the tables in FILE (Documentation/pgo.md) are replaced.
 """
 import argparse
 import concurrent.futures
@@ -41,6 +45,7 @@ FLAGS = {"lua": "-Dluai_makeseed(L)=5u"}
 # What is on the stack when a program starts is the same in each run.
 ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "PESA_QEMU") if name in os.environ} | {"LC_ALL": "C"}
 locks, locks_lock = {}, threading.Lock()
+only_cached = False
 
 
 class Failed(Exception):
@@ -75,6 +80,8 @@ def once(folder, make):
         lock = locks.setdefault(folder, threading.Lock())
     with lock:
         if not os.path.exists(folder):
+            if only_cached:
+                raise Failed("not complete in the cache")
             os.makedirs(os.path.dirname(folder), exist_ok=True)
             part = tempfile.mkdtemp(prefix=".part-", dir=os.path.dirname(folder))
             try:
@@ -111,8 +118,8 @@ def clang_runtime():
 class Program:
     """A program and a compiler."""
 
-    def __init__(self, name, compiler, work):
-        self.name, self.compiler = name, compiler
+    def __init__(self, name, compiler, work, gcc_flags="-fno-tracer", own_flags=""):
+        self.name, self.compiler, self.gcc_flags, self.own_flags = name, compiler, gcc_flags, own_flags
         self.train = Input(name, inputs.training, os.path.join(work, f"{name}-train"))
         self.other = Input(name, inputs.measuring, os.path.join(work, f"{name}-other"))
 
@@ -132,7 +139,7 @@ class Program:
     def optimised(self, profile):
         if self.compiler == "clang":
             return self.build(f"-fprofile-sample-use={profile}", profile)
-        return self.build(f"-fauto-profile={profile}", profile)
+        return self.build(f"-fauto-profile={profile} {self.gcc_flags}".strip(), profile)
 
     def instrumented(self):
         """The program built with the counts of the compiler's own instrumentation."""
@@ -154,11 +161,11 @@ class Program:
                     raise Failed(f"{counting} wrote no counts")
         counts = os.path.join(once(os.path.join(CACHE, "counts", hash_of(counting, self.train.hash)), count), "counts")
         if clang:
-            return self.build(f"-fprofile-use={counts}", counts)
+            return self.build(f"-fprofile-use={counts} {self.own_flags}".strip(), counts)
         listing = os.path.join(os.path.dirname(counts), "hash")
         with open(listing, "w", encoding="utf-8") as out:
             out.write(hash_of(counts))
-        return self.build(f"-fprofile-use={counts} -Wno-missing-profile", listing)
+        return self.build(f"-fprofile-use={counts} -Wno-missing-profile {self.own_flags}".strip(), listing)
 
     # ---- Runs ----
 
@@ -188,12 +195,12 @@ class Program:
             key = hash_of(out.name)
             return os.path.join(once(os.path.join(CACHE, "profiles", key), lambda folder: shutil.copy(out.name, os.path.join(folder, "profile"))), "profile")
 
-    def profiles(self, base, core):
+    def profiles(self, base, core, kinds=tuple(SAMPLES)):
         """By kind; the exact one is the same on every core."""
         total = self.cycles(base, core, self.train)
         found = {}
-        for kind, samples in SAMPLES.items():
-            recording = self.record(base, core, max(total // samples, 50))
+        for kind in kinds:
+            recording = self.record(base, core, max(total // SAMPLES[kind], 50))
             found[kind] = self.export(os.path.join(recording, "data"), "pesa/cycles/")
             if kind == "200k":
                 found["plain"] = self.export(os.path.join(recording, "data"), "pesa/lcofi/")
@@ -207,7 +214,7 @@ class Program:
         builds = {"none": base, "own": self.instrumented()}
         builds.update((kind, self.optimised(profile)) for kind, profile in profiles.items())
         if stale:
-            builds["stale"] = self.optimised(self.profiles(self.build("-fno-inline"), core)["200k"])
+            builds["stale"] = self.optimised(self.profiles(self.build("-fno-inline"), core, ["200k"])["200k"])
         return {kind: self.cycles(path, core, self.other) for kind, path in builds.items()}
 
 
@@ -218,15 +225,20 @@ def main():
     parser.add_argument("--cores", default="ooo-4,inorder-2")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--stale", action="store_true")
+    parser.add_argument("--cached", action="store_true")
+    parser.add_argument("--gcc-flags", default="-fno-tracer")
+    parser.add_argument("--own-flags", default="")
     parser.add_argument("-o", metavar="FILE")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
+    global only_cached  # pylint: disable=global-statement
+    only_cached = arguments.cached
     names, compilers, cores = (one.split(",") for one in (arguments.programs, arguments.compilers, arguments.cores))
     os.makedirs(CACHE, exist_ok=True)
     work, results, failed = os.path.join(CACHE, "inputs"), {}, False
 
     def one(core, compiler, name):
-        return Program(name, compiler, work).measure(core, arguments.stale)
+        return Program(name, compiler, work, arguments.gcc_flags, arguments.own_flags).measure(core, arguments.stale)
     for name in names:  # inputs are made once
         Program(name, compilers[0], work)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -248,7 +260,7 @@ def main():
     text = report.tables(results, [(compiler, core) for compiler in compilers for core in cores], names)
     print(text)
     if arguments.o:
-        report.replace(arguments.o, "compilers", text)
+        report.replace(arguments.o, "stale" if arguments.stale else "compilers", text)
     sys.exit(failed)
 
 
