@@ -23,6 +23,7 @@ interrupted goes on where it was; with --cached nothing is built or run, and pro
 """
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -110,6 +111,12 @@ class Input:
         self.hash = hash_of(folder, [word for word in self.arguments if not word.startswith("/")], self.standard_input or b"")
 
 
+@functools.lru_cache(maxsize=None)
+def input_of(name, make, folder):
+    """Made once: files are written in place, and what is random is so by one seed of the process."""
+    return Input(name, make, folder)
+
+
 def clang_runtime():
     """clang's resource folder with the runtime of its instrumentation."""
     return run([os.path.join(TOP, "tests/pgo/clang-runtime")]).decode().strip()
@@ -120,8 +127,8 @@ class Program:
 
     def __init__(self, name, compiler, work, gcc_flags="-fno-tracer", own_flags=""):
         self.name, self.compiler, self.gcc_flags, self.own_flags = name, compiler, gcc_flags, own_flags
-        self.train = Input(name, inputs.training, os.path.join(work, f"{name}-train"))
-        self.other = Input(name, inputs.measuring, os.path.join(work, f"{name}-other"))
+        self.train = input_of(name, inputs.training, os.path.join(work, f"{name}-train"))
+        self.other = input_of(name, inputs.measuring, os.path.join(work, f"{name}-other"))
 
     # ---- Builds ----
 
@@ -239,7 +246,7 @@ def main():
 
     def one(core, compiler, name):
         return Program(name, compiler, work, arguments.gcc_flags, arguments.own_flags).measure(core, arguments.stale)
-    for name in names:  # inputs are made once
+    for name in names:  # by one thread
         Program(name, compilers[0], work)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         waiting = {pool.submit(one, core, compiler, name): (compiler, core, name) for core in cores for compiler in compilers for name in names}

@@ -3,6 +3,7 @@
 import datetime
 import math
 import os
+import shlex
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "accuracy"))
@@ -34,7 +35,7 @@ def command():
             skip = not skip
             continue
         words.append(word)
-    return " ".join(words)
+    return shlex.join(words)
 
 
 def table(rows, order):
