@@ -201,7 +201,12 @@ check(done.returncode == 0 and "'mine'" in done.stderr and done.stderr.count("\n
       "that the recording's core has no description is said in one line", done.stderr)
 pesa("report", "-i", "ooo-4.data", "--percent-limit", "0", "--html", "page.html")
 with open("page.html", encoding="utf-8") as file:
-    check("in a recurrence of 2 instructions" in file.read(), "the page has it too")
+    page = file.read()
+check("in a recurrence of 2 instructions" in page, "the page has it too")
+code = json.loads(re.search(r'<script type="?application/json"? id="?\w+"?>(.*?)</script>', page, re.S)[1])["code"]
+rows = [(row, sum(one[4] for one in function["rows"] if len(one) > 4)) for function in code for row in function["rows"] if len(row) > 10]
+small = [row for row, whole in rows if sum(row[9][i + 2] for i in range(0, len(row[9]), 3) if row[9][i] == 1) < 0.0049 * whole]
+check(rows and not small, "as annotate, it leaves out waits of less than 0.5 % of the function", small[:3])
 
 # ---- Programs drawn at random ----
 

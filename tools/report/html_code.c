@@ -3,8 +3,9 @@
 #include "tools/report/html.h"
 
 #define INLINES_MAX	   64
-#define REPORT_WAIT_LEAST  0.1	/* of an instruction's cycles: shorter waits are left out */
-#define REPORT_CAUSE_LEAST 0.05 /* of a wait: likewise */
+#define REPORT_WAIT_LEAST  0.1	 /* of an instruction's cycles: shorter waits are left out */
+#define REPORT_WAIT_SHARE  0.005 /* of the function's: likewise, as in pesa annotate --why */
+#define REPORT_CAUSE_LEAST 0.05	 /* of a wait: likewise */
 
 /* A source line in the page; the whole struct is the key. */
 struct code_line {
@@ -123,9 +124,11 @@ static struct pesa_error *append_stack(struct report_page *page,
 	return error;
 }
 
-/* Append what an instruction waited for, one text for each cause; nothing if it is not worth a word. */
+/* Append what an instruction of a function with so much weight waited for, one text for each cause; nothing
+ * if it is not worth a word. */
 static struct pesa_error *append_why(struct report_page *page,
-				     const struct pesa_instruction *instruction, json_object *array)
+				     const struct pesa_instruction *instruction, uint64_t function,
+				     json_object *array)
 {
 	const struct pesa_why_wait *wait =
 		pesa_why_find(page->reasons.why, instruction->dso, instruction->address);
@@ -133,7 +136,8 @@ static struct pesa_error *append_why(struct report_page *page,
 	struct ui_text line = {0};
 	json_object *causes;
 
-	if (!wait || wait->cycles < REPORT_WAIT_LEAST * cycles_of(instruction->weight))
+	if (!wait || wait->cycles < REPORT_WAIT_LEAST * cycles_of(instruction->weight) ||
+	    wait->cycles < REPORT_WAIT_SHARE * cycles_of(function))
 		return NULL;
 	causes = json_object_new_array();
 	for (unsigned int i = 0; i < wait->causes && !error; i++) {
@@ -188,7 +192,8 @@ static void append_estimates(const struct report_page *page,
  * executions, cost, half of its interval, taken, stack, and if it stalled what it waited for.
  */
 static struct pesa_error *append_row(struct report_page *page, struct distinct_records *lines,
-				     uint32_t dso, const struct listing_row *row, json_object *rows)
+				     uint32_t dso, const struct listing *listing,
+				     const struct listing_row *row, json_object *rows)
 {
 	json_object *array = json_object_new_array();
 	struct pesa_error *error;
@@ -204,7 +209,9 @@ static struct pesa_error *append_row(struct report_page *page, struct distinct_r
 		return error;
 	append_estimates(page, row->instruction, row->conditional, array);
 	error = append_stack(page, row->instruction, array);
-	return error || !page->has_reasons ? error : append_why(page, row->instruction, array);
+	return error || !page->has_reasons
+		       ? error
+		       : append_why(page, row->instruction, listing->weight, array);
 }
 
 static struct pesa_error *write_code(struct report_page *page, struct ui_json *json, size_t number)
@@ -219,7 +226,7 @@ static struct pesa_error *write_code(struct report_page *page, struct ui_json *j
 
 	distinct_records_begin(&lines, sizeof(struct code_line), sizeof(struct code_line));
 	for (size_t i = 0; i < listing.count && !error; i++)
-		error = append_row(page, &lines, function->dso, &listing.row[i], rows);
+		error = append_row(page, &lines, function->dso, &listing, &listing.row[i], rows);
 	if (!error)
 		error = append_lines(page, &lines, source);
 	json_object_object_add(object, "function", ui_json_count(number));
