@@ -157,10 +157,10 @@ check(counting.returncode == 0 and re.search(r"[\d,]+ +page-faults", text), "-p 
 if os.geteuid() == 0:
     run = stat("-a", "-e", "cpu-clock,context-switches", "--", "sleep", "0.2")
     cpus = os.cpu_count()
-    check(run.value["context-switches"] > 0 and 0.5 * cpus < run.json["events"][0]["metric"] <= 1.05 * cpus,
+    check(run.value["context-switches"] > 0 and 0.5 * cpus < run.json["events"][0]["metric"] <= 1.5 * cpus,
           "-a: all CPUs, while a program runs", run.json)
     run = stat("-C", "0", "-e", "cpu-clock", "--duration", "200ms")
-    check(0.5 < run.json["events"][0]["metric"] <= 1.05, "-C: one of them, for a time", run.json)
+    check(0.5 < run.json["events"][0]["metric"] <= 1.5, "-C: one of them, for a time", run.json)
 else:
     skip("whole CPUs", "only root may")
 
