@@ -62,17 +62,19 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 	return error;
 }
 
+/* Predicted cycles an execution; NaN: there is no prediction. */
+static double predicted_each(const struct compare_node *node)
+{
+	return node->occurrences ? (node->retiring + node->stalled) / node->occurrences : NAN;
+}
+
 struct pesa_error *compare_predict_each(struct pesa_compare *compare,
 					const struct compare_path_options *options, double *each)
 {
 	struct pesa_error *error = compare_predict_all(compare, options);
 
-	for (uint32_t i = 0; i < compare->code.count && !error; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-
-		each[i] = node->occurrences ? (node->retiring + node->stalled) / node->occurrences
-					    : NAN;
-	}
+	for (uint32_t i = 0; i < compare->code.count && !error; i++)
+		each[i] = predicted_each(&compare->code.node[i]);
 	return error;
 }
 
@@ -84,11 +86,12 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
 	memset(scratch, 0, compare->regions.groups * sizeof(*scratch));
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
+		double one = each ? each[i] : predicted_each(node);
 
-		if (isnan(each[i]))
+		if (isnan(one))
 			sum += node->time.core;
 		else
-			scratch[node->group] += node->time.core - each[i] * node->executions;
+			scratch[node->group] += node->time.core - one * node->executions;
 	}
 	for (uint32_t i = 0; i < compare->regions.groups; i++)
 		sum += fabs(scratch[i]);

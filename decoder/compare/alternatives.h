@@ -13,9 +13,9 @@
 struct pesa_error *compare_predict_each(struct pesa_compare *compare,
 					const struct compare_path_options *options, double *each);
 /*
- * Sum over basic blocks of |measured - predicted| core time, cycles, for the prediction `each`, and
- * all core time of instructions without a prediction, which is not explained.  `scratch` has an
- * element for each basic block.
+ * Sum over basic blocks of |measured - predicted| core time, cycles, for the prediction `each` (NULL:
+ * the present one), and all core time of instructions without a prediction, which is not explained.
+ * `scratch` has an element for each basic block.
  */
 double compare_block_distance(const struct pesa_compare *compare, const double *each,
 			      double *scratch);

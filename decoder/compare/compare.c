@@ -136,10 +136,12 @@ static double time_sum(const struct pesa_compare_time *time)
 	return time->core + time->event + time->flushed + time->drained + time->unknown;
 }
 
-static void add_up(struct pesa_compare *compare)
+void compare_add_up(struct pesa_compare *compare)
 {
 	struct pesa_compare_totals *totals = &compare->totals;
 
+	*totals = (struct pesa_compare_totals){.cycles = totals->cycles,
+					       .candidates = totals->candidates};
 	/* When unreadable code retires, only the first instruction is known. */
 	totals->no_text = (double)pesa_profile_totals(compare->profile)
 				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
@@ -495,8 +497,8 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	if (error)
 		return error;
 	compare_sum_redirects(compare);
-	add_up(compare);
-	error = compare->options.no_findings ? NULL : compare_find(compare);
+	compare_add_up(compare);
+	error = compare->options.no_findings ? NULL : compare_find(compare, &options);
 	if (error)
 		return error;
 	compare->totals.instructions = compare->predictor.instructions;
@@ -555,6 +557,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	compare_regions_free(&compare->regions);
 	compare_code_free(&compare->code);
 	pesa_mca_model_free(compare->model);
+	pesa_mca_model_free(compare->tentative);
 	memo_free(compare->predictor.memo);
 	free(compare->predicted);
 	free(compare->variance);

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The complete search for findings: see search.h. */
+/*
+ * The complete search for findings: see search.h.
+ *
+ * What loads wait for, what fences order and in which order branches go was chosen with the model as
+ * it is.  If several entries are wrong it was chosen to make up for them, and hides what they do.
+ * So where findings lack evidence, all of it is chosen again with these findings in the model, and
+ * the search begins anew on the model as it is.
+ */
 #include <stdlib.h>
+#include <string.h>
 
+#include "decoder/compare/alternatives.h"
 #include "decoder/compare/search.h"
+
+#define AGAIN_MAX 2   /* searches after the first one */
+#define NEARER	  0.7 /* of the differences that are left, to be preferred to the search before */
 
 static void search_free(struct compare_search *search)
 {
@@ -26,17 +38,29 @@ static void search_free(struct compare_search *search)
 /* Search among the candidates so far. */
 static struct pesa_error *select_findings(struct compare_search *search)
 {
+	struct pesa_compare *compare = search->compare;
 	struct pesa_error *error;
+	struct pesa_mca_model *tentative = NULL;
+	unsigned int found;
 
 	/* A one-sided test, corrected for the number of candidates. */
 	if (search->candidates)
 		search->deviations = pesa_estimate_deviations(
-			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
+			1 - 2 * (1 - compare->options.confidence) / search->candidates);
 	error = compare_select_forward(search);
 	if (!error)
 		error = compare_exchange(search);
+	if (error)
+		return error;
+	error = pesa_mca_model_vary(compare->model, &tentative);
+	found = compare->findings;
 	if (!error)
 		error = compare_weigh_evidence(search);
+	/* Those of whole classes come first, and are more likely than those of single opcodes. */
+	if (!error && compare->findings < found && !compare->tentative)
+		compare->tentative = tentative;
+	else
+		pesa_mca_model_free(tentative);
 	return error;
 }
 
@@ -65,7 +89,8 @@ static struct pesa_error *find_all(struct compare_search *search)
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
 
-struct pesa_error *compare_find(struct pesa_compare *compare)
+/* Infer findings, with what has been chosen for the paths. */
+static struct pesa_error *search_once(struct pesa_compare *compare)
 {
 	uint32_t nodes = compare->code.count, blocks = compare->regions.groups;
 	struct compare_search search = {
@@ -103,6 +128,192 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	if (!error)
 		error = compare_find_spread(&search);
 	search_free(&search);
+	return error;
+}
+
+/* ---- Searching again ------------------------------------------------------------------------- */
+
+struct chosen_node {
+	double misses, late, uncertain;
+	uint8_t waits;
+};
+
+/* What was chosen for the paths (compare_predict_ordered()), and what was found with it. */
+struct outcome {
+	struct chosen_node *node;
+	struct compare_kinds kinds;
+	enum compare_directions directions;
+	struct pesa_mca_model *model; /* with the findings */
+	struct pesa_compare_finding *finding;
+	struct compare_opcodes *opcodes;
+	unsigned int findings;
+	struct pesa_compare_unexplained unexplained;
+	struct pesa_compare_totals totals;
+	double distance;
+};
+
+static void free_findings(struct pesa_compare_finding *finding, struct compare_opcodes *opcodes,
+			  unsigned int findings)
+{
+	for (unsigned int i = 0; opcodes && i < findings; i++)
+		free(opcodes[i].one);
+	free(opcodes);
+	free(finding);
+}
+
+static void free_outcome(struct outcome *outcome)
+{
+	free_findings(outcome->finding, outcome->opcodes, outcome->findings);
+	pesa_mca_model_free(outcome->model);
+	free(outcome->node);
+}
+
+static struct pesa_error *distance_of(const struct pesa_compare *compare, double *distance)
+{
+	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
+
+	if (!scratch)
+		return pesa_error_no_memory();
+	*distance = compare_block_distance(compare, NULL, scratch);
+	free(scratch);
+	return NULL;
+}
+
+/* Move the outcome out of the comparison, which has no model and no findings then. */
+static struct pesa_error *take_outcome(struct pesa_compare *compare,
+				       const struct compare_path_options *options,
+				       struct outcome *outcome)
+{
+	*outcome = (struct outcome){
+		.node = calloc(compare->code.count + 1, sizeof(*outcome->node)),
+		.kinds = compare->kinds,
+		.directions = options->directions,
+		.unexplained = compare->unexplained,
+		.totals = compare->totals,
+	};
+	if (!outcome->node)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		outcome->node[i] = (struct chosen_node){.misses = node->misses,
+							.late = node->late,
+							.uncertain = node->uncertain,
+							.waits = node->waits};
+	}
+	outcome->model = compare->model;
+	outcome->finding = compare->finding;
+	outcome->opcodes = compare->opcodes;
+	outcome->findings = compare->findings;
+	compare->model = NULL;
+	compare->finding = NULL;
+	compare->opcodes = NULL;
+	compare->findings = 0;
+	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
+	return distance_of(compare, &outcome->distance);
+}
+
+/* Move it back, in place of the present one, and predict. */
+static struct pesa_error *return_outcome(struct pesa_compare *compare,
+					 struct compare_path_options *options,
+					 struct outcome *outcome)
+{
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		struct compare_node *node = &compare->code.node[i];
+
+		node->misses = outcome->node[i].misses;
+		node->late = outcome->node[i].late;
+		node->uncertain = outcome->node[i].uncertain;
+		node->waits = outcome->node[i].waits;
+	}
+	compare->kinds = outcome->kinds;
+	options->directions = outcome->directions;
+	free_findings(compare->finding, compare->opcodes, compare->findings);
+	pesa_mca_model_free(compare->model);
+	compare->model = outcome->model;
+	compare->finding = outcome->finding;
+	compare->opcodes = outcome->opcodes;
+	compare->findings = outcome->findings;
+	compare->unexplained = outcome->unexplained;
+	compare->totals = outcome->totals;
+	outcome->model = NULL;
+	outcome->finding = NULL;
+	outcome->opcodes = NULL;
+	return compare_predict_all(compare, options);
+}
+
+/* Choose all that is chosen for the paths, with the present model. */
+static struct pesa_error *choose_again(struct pesa_compare *compare,
+				       struct compare_path_options *options)
+{
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		compare->code.node[i].uncertain = 0;
+		compare->code.node[i].waits = 0;
+	}
+	options->directions = COMPARE_EVENLY;
+	return compare_predict_ordered(compare, options);
+}
+
+static bool is_chosen_alike(const struct pesa_compare *compare,
+			    const struct compare_path_options *options,
+			    const struct outcome *outcome)
+{
+	if (options->directions != outcome->directions)
+		return false;
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		if (compare->code.node[i].waits != outcome->node[i].waits)
+			return false;
+	for (unsigned int i = 0; i < compare->kinds.count; i++)
+		if (compare->kinds.kind[i].wait != outcome->kinds.kind[i].wait)
+			return false;
+	return true;
+}
+
+/* Choose with the tentative model, and search from `original`.  *nearer: the outcome is kept. */
+static struct pesa_error *search_again(struct pesa_compare *compare,
+				       const struct pesa_mca_model *original,
+				       struct compare_path_options *options, bool *nearer)
+{
+	struct outcome before;
+	double distance = 0;
+	struct pesa_error *error = take_outcome(compare, options, &before);
+
+	*nearer = false;
+	compare->model = compare->tentative;
+	compare->tentative = NULL;
+	if (!error)
+		error = choose_again(compare, options);
+	pesa_mca_model_free(compare->model);
+	compare->model = NULL;
+	if (!error && !is_chosen_alike(compare, options, &before)) {
+		error = pesa_mca_model_vary(original, &compare->model);
+		if (!error)
+			error = compare_predict_all(compare, options);
+		compare_add_up(compare);
+		if (!error)
+			error = search_once(compare);
+		if (!error)
+			error = distance_of(compare, &distance);
+		*nearer = !error && compare->findings && distance < NEARER * before.distance;
+	}
+	if (!error && !*nearer)
+		error = return_outcome(compare, options, &before);
+	free_outcome(&before);
+	return error;
+}
+
+struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options)
+{
+	struct pesa_mca_model *original;
+	struct pesa_error *error = pesa_mca_model_vary(compare->model, &original);
+	bool nearer = true;
+
+	if (error)
+		return error;
+	error = search_once(compare);
+	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++)
+		error = search_again(compare, original, options, &nearer);
+	pesa_mca_model_free(original);
 	return error;
 }
 

@@ -55,6 +55,8 @@ struct pesa_compare {
 	struct pesa_compare_unexplained unexplained;
 	struct pesa_compare_redirect redirect[4 * PESA_COMPARE_REDIRECTS];
 	unsigned int redirects;
+	/* With findings of which some had too little evidence; NULL: all had enough. */
+	struct pesa_mca_model *tentative;
 	double progress;  /* share done, as last reported */
 	double *variance; /* by result: sampling variance of its difference */
 	struct pesa_compare_instruction *instruction; /* of all results; see `first` of each */
@@ -117,7 +119,10 @@ struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 					   struct compare_path_options *options);
 /* Fill the table of redirects.  Requires the misprediction estimates. */
 void compare_sum_redirects(struct pesa_compare *compare);
-/* Infer findings.  Afterwards the prediction is that of the corrected model. */
-struct pesa_error *compare_find(struct pesa_compare *compare);
+/* Compute the totals, with the present prediction as the model's. */
+void compare_add_up(struct pesa_compare *compare);
+/* Infer findings.  Afterwards the prediction is that of the corrected model.  What was chosen for the
+ * predictions may be chosen again (find.c). */
+struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options);
 
 #endif
