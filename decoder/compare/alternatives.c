@@ -116,16 +116,23 @@ static void mark_uncertain(struct compare_code *code, double *const each[COMPARE
 	}
 }
 
+static double core_time(const struct pesa_compare *compare)
+{
+	double core = 0;
+
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		core += compare->code.node[i].time.core;
+	return core;
+}
+
 static struct pesa_error *predict_in_each_order(struct pesa_compare *compare,
 						struct compare_path_options *options,
 						double *const each[COMPARE_DIRECTIONS],
 						double *scratch, enum compare_directions *best)
 {
 	struct pesa_error *error = NULL;
-	double core = 0, nearest = INFINITY;
+	double core = core_time(compare), nearest = INFINITY;
 
-	for (uint32_t i = 0; i < compare->code.count; i++)
-		core += compare->code.node[i].time.core;
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
 		double distance;
 
@@ -169,4 +176,49 @@ struct pesa_error *compare_choose_order(struct pesa_compare *compare,
 		free(each[k]);
 	free(scratch);
 	return error;
+}
+
+/* ---- Order of those that wait for a unit ----------------------------------------------------- */
+
+#define ORDERED_CYCLES 4 /* of a unit; who gets one that is free again at once matters little */
+
+/* Whether paths use units that are occupied for long. */
+static bool any_is_long(const struct pesa_compare *compare)
+{
+	const struct pesa_mca_model *model = compare->model;
+
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		const struct mca_class *costs;
+
+		if (node->class < 0)
+			continue;
+		costs = &model->classes[node->class];
+		for (unsigned int k = 0; k < costs->uses; k++)
+			if (model->uses[costs->use + k].release >= ORDERED_CYCLES)
+				return true;
+	}
+	return false;
+}
+
+struct pesa_error *compare_choose_units(struct pesa_compare *compare,
+					const struct compare_path_options *options)
+{
+	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
+	struct pesa_error *error = scratch ? NULL : pesa_error_no_memory();
+	double by_readiness, in_order;
+
+	if (error || !pesa_mca_model_is_out_of_order(compare->model) || !any_is_long(compare)) {
+		free(scratch);
+		return error;
+	}
+	by_readiness = compare_block_distance(compare, NULL, scratch);
+	compare->predictor.ordered_cycles = ORDERED_CYCLES;
+	error = compare_predict_all(compare, options);
+	in_order = compare_block_distance(compare, NULL, scratch);
+	free(scratch);
+	if (error || in_order + ORDER_LEAST * core_time(compare) < by_readiness)
+		return error;
+	compare->predictor.ordered_cycles = 0;
+	return compare_predict_all(compare, options);
 }

@@ -23,5 +23,10 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
  * predictions in these orders differ, and so are uncertain (compare_node.uncertain). */
 struct pesa_error *compare_choose_order(struct pesa_compare *compare,
 					struct compare_path_options *options);
+/* Choose whether units that are occupied for long are taken in program order, or by what is ready
+ * (compare_predictor.ordered_cycles), and predict.  A model does not say it: a core has one queue for
+ * a unit or several, which issue in order or not. */
+struct pesa_error *compare_choose_units(struct pesa_compare *compare,
+					const struct compare_path_options *options);
 
 #endif

@@ -40,6 +40,13 @@ static bool add_numbers(struct compare_search *search, struct compare_candidate 
 	}
 	if (candidate.model_value >= 0)
 		done = add_candidate(search, candidate);
+	/* The result may also be ready before the unit is. */
+	if (candidate.unpipelined >= 0 && done) {
+		candidate.unpipelined = -1;
+		candidate.only_smaller = true;
+		done = add_candidate(search, candidate);
+		candidate.only_smaller = false;
+	}
 	for (unsigned int i = 0; i < costs->uses && done; i++) {
 		const struct pesa_mca_use *use = &model->uses[costs->use + i];
 

@@ -36,24 +36,27 @@ static void search_free(struct compare_search *search)
 }
 
 /* Search among the candidates so far. */
-static struct pesa_error *select_findings(struct compare_search *search)
+static struct pesa_error *select_without_evidence(struct compare_search *search)
 {
-	struct pesa_compare *compare = search->compare;
 	struct pesa_error *error;
-	struct pesa_mca_model *tentative = NULL;
-	unsigned int found;
 
 	/* A one-sided test, corrected for the number of candidates. */
 	if (search->candidates)
 		search->deviations = pesa_estimate_deviations(
-			1 - 2 * (1 - compare->options.confidence) / search->candidates);
+			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
 	error = compare_select_forward(search);
+	return error ? error : compare_exchange(search);
+}
+
+static struct pesa_error *select_findings(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_error *error = select_without_evidence(search);
+	struct pesa_mca_model *tentative = NULL;
+	unsigned int found = compare->findings;
+
 	if (!error)
-		error = compare_exchange(search);
-	if (error)
-		return error;
-	error = pesa_mca_model_vary(compare->model, &tentative);
-	found = compare->findings;
+		error = pesa_mca_model_vary(compare->model, &tentative);
 	if (!error)
 		error = compare_weigh_evidence(search);
 	/* Those of whole classes come first, and are more likely than those of single opcodes. */
@@ -64,13 +67,40 @@ static struct pesa_error *select_findings(struct compare_search *search)
 	return error;
 }
 
+/*
+ * Several wrong entries make all regions differ, so that the misfit that is estimated from these hides
+ * them.  Search as if the misfit were that of other programs: if what is left with the findings is no
+ * more than that, they explain it.  Otherwise take them back.
+ */
+static struct pesa_error *select_trusting(struct compare_search *search)
+{
+	struct compare_state *state;
+	struct pesa_error *error = compare_state_keep(search, &state);
+
+	if (!error) {
+		search->trusting = true;
+		error = select_findings(search);
+		search->trusting = false;
+	}
+	if (!error && !compare_misfit_is_usual(search)) {
+		memset(&search->compare->unexplained, 0, sizeof(search->compare->unexplained));
+		error = compare_state_restore(search, state);
+	}
+	compare_state_free(state);
+	return error;
+}
+
 /* Most wrong entries of a model are wrong for all their opcodes.  If such changes do not explain
  * the measurement, or opcodes contradict a finding, changes of single opcodes are tried too. */
 static struct pesa_error *find_all(struct compare_search *search)
 {
-	struct pesa_error *error = select_findings(search);
+	struct pesa_error *error = NULL;
 	bool narrowed = false, single = false;
 
+	if (!compare_misfit_is_usual(search))
+		error = select_trusting(search);
+	if (!error)
+		error = select_findings(search);
 	if (!error)
 		single = compare_has_unexplained_regions(search);
 	if (single) {
@@ -89,8 +119,22 @@ static struct pesa_error *find_all(struct compare_search *search)
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
 
-/* Infer findings, with what has been chosen for the paths. */
-static struct pesa_error *search_once(struct pesa_compare *compare)
+/* Set the tentative model to that of all findings, whatever the evidence for them. */
+static struct pesa_error *find_tentatively(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_error *error;
+
+	search->trusting = true;
+	error = select_without_evidence(search);
+	if (!error && compare->findings)
+		error = pesa_mca_model_vary(compare->model, &compare->tentative);
+	return error;
+}
+
+/* Infer findings with `find`, and with what has been chosen for the paths. */
+static struct pesa_error *search_once(struct pesa_compare *compare,
+				      struct pesa_error *(*find)(struct compare_search *))
 {
 	uint32_t nodes = compare->code.count, blocks = compare->regions.groups;
 	struct compare_search search = {
@@ -122,7 +166,10 @@ static struct pesa_error *search_once(struct pesa_compare *compare)
 	if (!error)
 		error = compare_list_candidates(&search);
 	if (!error)
-		error = find_all(&search);
+		error = find(&search);
+	if (!error)
+		compare->explained =
+			!compare->tentative && !compare_has_unexplained_regions(&search);
 	if (!error)
 		compare_name_nearest(&search);
 	if (!error)
@@ -143,6 +190,7 @@ struct outcome {
 	struct chosen_node *node;
 	struct compare_kinds kinds;
 	enum compare_directions directions;
+	unsigned int ordered_cycles;
 	struct pesa_mca_model *model; /* with the findings */
 	struct pesa_compare_finding *finding;
 	struct compare_opcodes *opcodes;
@@ -188,6 +236,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		.node = calloc(compare->code.count + 1, sizeof(*outcome->node)),
 		.kinds = compare->kinds,
 		.directions = options->directions,
+		.ordered_cycles = compare->predictor.ordered_cycles,
 		.unexplained = compare->unexplained,
 		.totals = compare->totals,
 	};
@@ -228,6 +277,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	}
 	compare->kinds = outcome->kinds;
 	options->directions = outcome->directions;
+	compare->predictor.ordered_cycles = outcome->ordered_cycles;
 	free_findings(compare->finding, compare->opcodes, compare->findings);
 	pesa_mca_model_free(compare->model);
 	compare->model = outcome->model;
@@ -251,6 +301,7 @@ static struct pesa_error *choose_again(struct pesa_compare *compare,
 		compare->code.node[i].waits = 0;
 	}
 	options->directions = COMPARE_EVENLY;
+	compare->predictor.ordered_cycles = 0;
 	return compare_predict_ordered(compare, options);
 }
 
@@ -258,7 +309,8 @@ static bool is_chosen_alike(const struct pesa_compare *compare,
 			    const struct compare_path_options *options,
 			    const struct outcome *outcome)
 {
-	if (options->directions != outcome->directions)
+	if (options->directions != outcome->directions ||
+	    compare->predictor.ordered_cycles != outcome->ordered_cycles)
 		return false;
 	for (uint32_t i = 0; i < compare->code.count; i++)
 		if (compare->code.node[i].waits != outcome->node[i].waits)
@@ -291,12 +343,44 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 			error = compare_predict_all(compare, options);
 		compare_add_up(compare);
 		if (!error)
-			error = search_once(compare);
+			error = search_once(compare, find_all);
 		if (!error)
 			error = distance_of(compare, &distance);
 		*nearer = !error && compare->findings && distance < NEARER * before.distance;
 	}
 	if (!error && !*nearer)
+		error = return_outcome(compare, options, &before);
+	free_outcome(&before);
+	return error;
+}
+
+static bool any_waits(const struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++)
+		if (code->node[i].waits)
+			return true;
+	return false;
+}
+
+/* Take no load to wait for what the code does not name, and find a tentative model with that. */
+static struct pesa_error *search_without_waits(struct pesa_compare *compare,
+					       const struct pesa_mca_model *original,
+					       struct compare_path_options *options)
+{
+	struct outcome before;
+	struct pesa_error *error = take_outcome(compare, options, &before);
+
+	if (!error)
+		error = pesa_mca_model_vary(original, &compare->model);
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		compare->code.node[i].uncertain = 0;
+		compare->code.node[i].waits = 0;
+	}
+	if (!error)
+		error = compare_predict_all(compare, options);
+	if (!error)
+		error = search_once(compare, find_tentatively);
+	if (!error)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
 	return error;
@@ -310,9 +394,16 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 
 	if (error)
 		return error;
-	error = search_once(compare);
+	error = search_once(compare, find_all);
 	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++)
 		error = search_again(compare, original, options, &nearer);
+	if (!error && !compare->explained && any_waits(&compare->code)) {
+		pesa_mca_model_free(compare->tentative);
+		compare->tentative = NULL;
+		error = search_without_waits(compare, original, options);
+		if (!error && compare->tentative)
+			error = search_again(compare, original, options, &nearer);
+	}
 	pesa_mca_model_free(original);
 	return error;
 }

@@ -30,11 +30,12 @@ struct compare_candidate {
 	unsigned int resource; /* for cycles and units */
 	/* For a smaller latency: the resource that is occupied for as many cycles; -1: none */
 	int unpipelined;
-	int model_value;			 /* including the findings so far */
-	int base_value;				 /* without findings */
-	unsigned int finding;			 /* its number; COMPARE_NONE: not a finding */
-	int value;				 /* the value tried last */
-	struct compare_effect *effect;		 /* by node: all nodes of the affected blocks */
+	bool only_smaller;	       /* numbers above the model's are another candidate's */
+	int model_value;	       /* including the findings so far */
+	int base_value;		       /* without findings */
+	unsigned int finding;	       /* its number; COMPARE_NONE: not a finding */
+	int value;		       /* the value tried last */
+	struct compare_effect *effect; /* by node: all nodes of the affected blocks */
 	uint32_t example[PESA_COMPARE_EXAMPLES]; /* nodes with the largest effect */
 	unsigned int examples;
 	uint32_t effects;

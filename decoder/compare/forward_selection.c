@@ -17,6 +17,7 @@
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
 #define CHOICES_MAX  5
+#define RIVAL	     0.5  /* of what is visible, beside a candidate that is */
 #define PROMISING    0.5  /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 
@@ -69,13 +70,25 @@ static bool may_be_smaller(const struct compare_search *search,
 	       candidate->model_value > least_value(search, candidate);
 }
 
-/* Whether a part of the effect is present in the residuals. */
+/* Whether a part of the effect is present in the residuals, to so many standard errors. */
+static bool is_present(const struct compare_search *search,
+		       const struct compare_candidate *candidate, double deviations)
+{
+	return !candidate->screened && candidate->error > 0 && candidate->gain > 0 &&
+	       candidate->theta / candidate->error > deviations &&
+	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
+}
+
 static bool is_visible(const struct compare_search *search,
 		       const struct compare_candidate *candidate)
 {
-	return !candidate->screened && candidate->error > 0 && candidate->gain > 0 &&
-	       candidate->theta / candidate->error > search->deviations &&
-	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
+	return is_present(search, candidate, search->deviations);
+}
+
+/* Whether the candidate may be what another one, which is visible, only resembles. */
+static bool is_rival(const struct compare_search *search, const struct compare_candidate *candidate)
+{
+	return is_present(search, candidate, RIVAL * search->deviations);
 }
 
 /* Whether the effect on a few paths is such that it may be visible on all. */
@@ -115,15 +128,19 @@ double compare_size_penalty(const struct compare_search *search,
  * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
  * the whole.
  */
-bool compare_is_significant(const struct compare_search *search,
-			    const struct compare_candidate *candidate)
+static bool is_whole(const struct compare_search *search, const struct compare_candidate *candidate)
 {
-	return is_visible(search, candidate) && candidate->theta > 0.5 &&
-	       candidate->direct > DIRECT_LEAST &&
+	return candidate->theta > 0.5 && (search->trusting || candidate->direct > DIRECT_LEAST) &&
 	       candidate->whole >
 		       search->deviations * search->deviations +
 			       compare_size_penalty(search, candidate, candidate->value) &&
 	       candidate->shifted >= SHARE_LEAST * search->core;
+}
+
+bool compare_is_significant(const struct compare_search *search,
+			    const struct compare_candidate *candidate)
+{
+	return is_visible(search, candidate) && is_whole(search, candidate);
 }
 
 /* Why a candidate is not a finding. */
@@ -169,7 +186,8 @@ static bool try_value(struct compare_search *search, struct compare_candidate *c
 		      int *tried, unsigned int *trials, struct pesa_error **error)
 {
 	if (value < least_value(search, candidate) || value > PESA_MCA_LATENCY_MAX ||
-	    value == candidate->model_value)
+	    value == candidate->model_value ||
+	    (candidate->only_smaller && value > candidate->model_value))
 		return false;
 	for (unsigned int i = 0; i < *trials; i++)
 		if (tried[i] == value)
@@ -231,21 +249,40 @@ static struct pesa_error *refine_value(struct compare_search *search,
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
 }
 
-/* A small step of a latency has an effect only if the latency is exposed already. If it has none, a
- * large step may: most of a latency is hidden until it is long. */
+/* A large step, where a small one has no effect; 0: there is none. */
+static int second_value(const struct compare_search *search,
+			const struct compare_candidate *candidate)
+{
+	int latency;
+
+	/* Most of a latency is hidden until it is long. */
+	if (candidate->kind == PESA_COMPARE_LATENCY)
+		return 2 * candidate->model_value + 1;
+	/* A unit that is not pipelined is occupied for as long as its instruction takes. */
+	latency = candidate->kind == PESA_COMPARE_CYCLES
+			  ? compare_latency_of(search->compare->model, candidate->class)
+			  : 0;
+	return latency > first_value(candidate) ? latency : 0;
+}
+
 static struct pesa_error *try_steps(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
-	struct pesa_error *error = compare_try(search, candidate, first_value(candidate));
-	int value = candidate->model_value;
+	int value = candidate->model_value, smaller = value - (value >= 8 ? value / 4 : 1);
+	int larger = second_value(search, candidate);
+	struct pesa_error *error;
 
+	if (candidate->only_smaller)
+		return may_be_smaller(search, candidate) ? compare_try(search, candidate, smaller)
+							 : NULL;
+	error = compare_try(search, candidate, first_value(candidate));
 	/* Measured is the opposite of the effect. */
 	if (!error && candidate->theta < 0 && may_be_smaller(search, candidate))
-		return compare_try(search, candidate, value - (value >= 8 ? value / 4 : 1));
-	if (error || candidate->kind != PESA_COMPARE_LATENCY ||
+		return compare_try(search, candidate, smaller);
+	if (error || !larger ||
 	    (search->screen.active ? is_promising : is_visible)(search, candidate))
 		return error;
-	return compare_try(search, candidate, 2 * value + 1);
+	return compare_try(search, candidate, larger);
 }
 
 struct pesa_error *compare_try_first(struct compare_search *search,
@@ -404,10 +441,10 @@ struct pesa_error *compare_choose_value(struct compare_search *search,
 	/* The effect may be from an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
-	return error || !is_visible(search, candidate) ? error : refine_value(search, candidate);
+	return error || !is_rival(search, candidate) ? error : refine_value(search, candidate);
 }
 
-/* The visible candidate without a chosen value that explains most. */
+/* The candidate without a chosen value that explains most. */
 static struct compare_candidate *next_without_value(struct compare_search *search, double least)
 {
 	struct compare_candidate *next = NULL;
@@ -416,7 +453,7 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    is_visible(search, candidate) && (!next || candidate->gain > next->gain) &&
+		    is_rival(search, candidate) && (!next || candidate->gain > next->gain) &&
 		    !is_taken(search, candidate))
 			next = candidate;
 	}
@@ -432,10 +469,11 @@ static double net_gain(const struct compare_search *search,
 
 /*
  * The first ranking is by a single step of each candidate.  Choose the values of the best, and then
- * the candidate whose value explains most.
+ * the candidate whose value explains most.  If one of them is significant, something is wrong with the
+ * model; what that is, likelihood decides, also for candidates that alone would not be visible.
  */
 static struct pesa_error *choose_candidate(struct compare_search *search,
-					   struct compare_candidate **best)
+					   struct compare_candidate **best, bool *significant)
 {
 	double least = CHOICE_GAIN * (*best)->gain;
 	struct compare_candidate *other;
@@ -448,11 +486,19 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 		other->settled = true;
 		error = compare_choose_value(search, other);
 	}
+	*significant = compare_is_significant(search, *best);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		other = &search->candidate[i];
 		if (other->settled && !other->refused && compare_is_significant(search, other) &&
-		    (!compare_is_significant(search, *best) ||
-		     net_gain(search, other) > net_gain(search, *best)))
+		    (!*significant || net_gain(search, other) > net_gain(search, *best))) {
+			*best = other;
+			*significant = true;
+		}
+	}
+	for (unsigned int i = 0; i < search->candidates && *significant && !error; i++) {
+		other = &search->candidate[i];
+		if (other->settled && !other->refused && is_rival(search, other) &&
+		    is_whole(search, other) && net_gain(search, other) > net_gain(search, *best))
 			*best = other;
 	}
 	return error;
@@ -462,15 +508,16 @@ struct pesa_error *compare_select_one(struct compare_search *search, bool *found
 {
 	struct compare_candidate *best;
 	struct pesa_error *error = NULL;
+	bool significant;
 
 	*found = false;
 	for (unsigned int i = 0; i < search->candidates; i++)
 		search->candidate[i].settled = false;
 	while (!error && !*found && (best = best_candidate(search))) {
-		error = choose_candidate(search, &best);
+		error = choose_candidate(search, &best, &significant);
 		if (error)
 			break;
-		if (compare_is_significant(search, best)) {
+		if (significant) {
 			error = compare_add_finding(search, best);
 			*found = true;
 		} else {

@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 
+/* At most this in most programs that the model describes (tests/accuracy/trials.py). */
+#define COMPARE_MISFIT_USUAL 0.05
+
 struct compare_difference {
 	double relative; /* |measured - predicted| / predicted */
 	double variance; /* sampling variance of `relative` */

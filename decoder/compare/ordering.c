@@ -176,6 +176,8 @@ struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 	if (!error)
 		error = compare_choose_order(compare, options);
 	if (!error)
+		error = compare_choose_units(compare, options);
+	if (!error)
 		error = compare_learn_waits(compare, options);
 	for (unsigned int i = 0; i < COMPARE_WAITS; i++)
 		free(choice.all[i]);

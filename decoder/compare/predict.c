@@ -103,6 +103,7 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 		.own_operands = true,
 		.forward_latency = predictor->core.forward_latency,
 		.drain_latency = predictor->core.drain_latency,
+		.ordered_cycles = predictor->ordered_cycles,
 	};
 
 	return pesa_mca_block_create(model, instructions, count, &options, block);
@@ -284,6 +285,7 @@ static void begin_digests(struct worker *worker)
 	double stall = worker->predictor->redirect_stall;
 
 	pesa_digest_bytes(&worker->model_digest, &stall, sizeof(stall));
+	pesa_digest_word(&worker->model_digest, worker->predictor->ordered_cycles);
 	pesa_digest_word(&worker->model_digest, worker->classes != NULL);
 	mca_numbers_of_model(worker->model, &worker->model_digest);
 }

@@ -30,6 +30,9 @@ struct compare_predictor {
 	/* In order: stall cycles of the first instruction after a mispredicted branch, in addition to
 	 * those of the engine. */
 	double redirect_stall;
+	/* Out of order: units that are occupied for at least so many cycles are taken in program order;
+	 * 0: by what is ready. */
+	unsigned int ordered_cycles;
 	struct memo *memo;     /* predictions of paths */
 	unsigned int threads;  /* that execute paths, at least 1 */
 	uint64_t instructions; /* number executed so far */

@@ -7,6 +7,7 @@
 #include "decoder/compare/search.h"
 
 #define SHIFT_LEAST   0.05
+#define SHIFT_USUAL   0.1  /* in random programs */
 #define EVENT_MISFIT  0.3  /* part of stalls with an event that may be core time */
 #define PHASE_MISFIT  0.15 /* cycles per execution: which instructions retire together */
 #define REGION_MISFIT 0.03 /* relative misfit of a region, due to the engine */
@@ -102,6 +103,12 @@ static double misfit_of_regions(struct compare_search *search)
 	return compare_misfit_borrowed(search->difference, count);
 }
 
+/* While the search is trusting, a deviation is no larger than that of other programs. */
+static double trusted(const struct compare_search *search, double own, double usual)
+{
+	return search->trusting && own > usual ? usual : own;
+}
+
 double compare_misfit_beside(struct compare_search *search,
 			     const struct compare_candidate *candidate, double part)
 {
@@ -109,7 +116,7 @@ double compare_misfit_beside(struct compare_search *search,
 	for (uint32_t i = 0; i < candidate->effects; i++)
 		search->change[candidate->effect[i].node] = candidate->effect[i].cycles;
 	sum_regions(search, part, CLIP);
-	return misfit_of_regions(search);
+	return trusted(search, misfit_of_regions(search), COMPARE_MISFIT_USUAL);
 }
 
 /*
@@ -194,6 +201,13 @@ static double estimate_shift(struct compare_search *search)
 	return compare_misfit(search->difference, count);
 }
 
+bool compare_misfit_is_usual(struct compare_search *search)
+{
+	sum_blocks(search);
+	sum_regions(search, 0, CLIP);
+	return misfit_of_regions(search) <= COMPARE_MISFIT_USUAL;
+}
+
 bool compare_has_unexplained_regions(struct compare_search *search)
 {
 	double left = 0;
@@ -217,9 +231,9 @@ void compare_make_residuals(struct compare_search *search)
 
 	sum_blocks(search);
 	sum_regions(search, 0, CLIP);
-	search->misfit = misfit_of_regions(search);
+	search->misfit = trusted(search, misfit_of_regions(search), COMPARE_MISFIT_USUAL);
 	search->residuals.misfit = search->misfit;
-	shift = estimate_shift(search);
+	shift = trusted(search, estimate_shift(search), SHIFT_USUAL);
 	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
 	for (uint32_t i = 0; i < search->compare->regions.groups; i++)
 		residuals->block[i].shift = 0;

@@ -68,6 +68,8 @@ struct compare_search {
 	struct compare_region_sum *sum; /* by region */
 	struct compare_difference *difference; /* work array, contents undefined between calls */
 	double misfit;			       /* of regions, relative */
+	/* Regions are taken to differ from a right model by no more than those of other programs. */
+	bool trusting;
 	/* How much of a block's time may be attributed to the wrong instruction in it, relative. */
 	double shift;
 	double core; /* core time of the program, cycles */
@@ -96,6 +98,9 @@ bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource
 void compare_make_residuals(struct compare_search *search);
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
 double compare_own_variance(const struct compare_search *search, uint32_t index);
+/* Whether regions differ from the present model by no more than those of other programs do from a
+ * right one. */
+bool compare_misfit_is_usual(struct compare_search *search);
 /* Misfit of regions with `part` of the candidate's effect added to the prediction. */
 double compare_misfit_beside(struct compare_search *search,
 			     const struct compare_candidate *candidate, double part);

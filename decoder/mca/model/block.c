@@ -49,6 +49,7 @@ struct binder {
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
 	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
 	struct bound bound[BOUND_REMEMBERED];	       /* by place_of() */
+	uint16_t taken[MCA_RESOURCES_MAX + 1];	       /* by bit: see mca_take_in_order() */
 };
 
 /* Find the read-advances of one operand. */
@@ -644,6 +645,9 @@ static struct pesa_error *bind(struct binder *binder,
 		lowered->barrier = block->barriers = true;
 		error = mca_wait_for_stores(block, lowered, binder->options);
 	}
+	if (!error && binder->options->ordered_cycles)
+		error = mca_take_in_order(block, lowered, binder->options->ordered_cycles,
+					  binder->taken);
 	return error || !instruction->forwarded_by
 		       ? error
 		       : mca_forward(block, lowered, instruction, binder->options);

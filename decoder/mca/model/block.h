@@ -108,7 +108,7 @@ struct pesa_mca_block {
 	unsigned int touched_count;
 	uint8_t unit[MCA_RESOURCES_MAX + 1]; /* resources used, their members and groups */
 	unsigned int unit_count;
-	unsigned int forwarders; /* number of stores with a forwarding register */
+	unsigned int forwarders; /* number of registers that stand for something else (forward.c) */
 	bool barriers;		 /* an instruction is a barrier */
 };
 
@@ -119,6 +119,10 @@ struct pesa_mca_block {
 struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered *load,
 			       const struct pesa_mca_instruction *instruction,
 			       const struct pesa_mca_block_options *options);
+/* Make an instruction wait until the one before it has issued that takes the same unit for `cycles` or
+ * more.  `taken` has an element for each bit of a resource: the register of its unit, 0: none. */
+struct pesa_error *mca_take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
+				     unsigned int cycles, uint16_t *taken);
 /* Make a barrier wait until the last store before it is in the cache; stores get there in order. */
 struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_lowered *barrier,
 				       const struct pesa_mca_block_options *options);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Store-to-load forwarding: loads that read the data of an earlier store.
+ * Instructions that wait for each other without a register: loads that read the data of an earlier
+ * store (store-to-load forwarding), of which the caller specifies the pairs, and instructions that
+ * take a unit in program order.
  *
- * The caller specifies the pairs.  The stored data is modelled as a register, which the store
- * writes and the load reads, so that the general rules for registers apply in order, out of order,
- * and across iterations.
+ * The stored data, and whose turn it is at the unit, is modelled as a register, which the first one
+ * writes and the second one reads, so that the general rules for registers apply in order, out of
+ * order, and across iterations.
  */
 #include "decoder/mca/model/block.h"
 
@@ -19,33 +21,47 @@ static struct mca_lowered *find_source(struct pesa_mca_block *block, unsigned in
 	return NULL;
 }
 
+static struct pesa_error *add_write(struct pesa_mca_block *block, struct mca_lowered *writer,
+				    unsigned int reg, bool at_retirement, int latency)
+{
+	struct mca_lowered_write *writes =
+		mca_arena_grow(&block->arena, writer->write, writer->writes * sizeof(*writes),
+			       (writer->writes + 1) * sizeof(*writes));
+
+	if (!writes)
+		return pesa_error_no_memory();
+	writes[writer->writes] = (struct mca_lowered_write){
+		.reg = (uint16_t)reg,
+		.at_retirement = at_retirement,
+		.latency = latency,
+		.parts = &no_parts,
+	};
+	writer->write = writes;
+	writer->writes++;
+	return NULL;
+}
+
+/* A register that no instruction has; NONE: all are in use. */
+static unsigned int free_register(struct pesa_mca_block *block)
+{
+	if (block->forwarders == MCA_REGISTER_COUNT - MCA_REGISTER_MEMORY)
+		return MCA_REGISTER_NONE;
+	return MCA_REGISTER_MEMORY + block->forwarders++;
+}
+
 /* The register for the data of a store; NONE: all are in use. */
 static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered *store,
 				bool at_retirement, int latency, unsigned int *reg)
 {
-	struct mca_lowered_write *writes;
-
 	*reg = MCA_REGISTER_NONE;
 	for (unsigned int i = 0; i < store->writes; i++)
 		if (store->write[i].reg >= MCA_REGISTER_MEMORY &&
 		    store->write[i].at_retirement == at_retirement)
 			*reg = store->write[i].reg;
-	if (*reg || block->forwarders == MCA_REGISTER_COUNT - MCA_REGISTER_MEMORY)
+	if (*reg)
 		return NULL;
-	writes = mca_arena_grow(&block->arena, store->write, store->writes * sizeof(*writes),
-				(store->writes + 1) * sizeof(*writes));
-	if (!writes)
-		return pesa_error_no_memory();
-	*reg = MCA_REGISTER_MEMORY + block->forwarders++;
-	writes[store->writes] = (struct mca_lowered_write){
-		.reg = (uint16_t)*reg,
-		.at_retirement = at_retirement,
-		.latency = latency,
-		.parts = &no_parts,
-	};
-	store->write = writes;
-	store->writes++;
-	return NULL;
+	*reg = free_register(block);
+	return *reg ? add_write(block, store, *reg, at_retirement, latency) : NULL;
 }
 
 /* Make an instruction read the data of a store, `early` cycles before it would be a result. */
@@ -105,4 +121,32 @@ struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_
 	/* `drain_latency` includes the time of a load that reads from the cache afterwards. */
 	return error || !reg ? error
 			     : read_from(block, barrier, reg, (int)options->drain_latency / 2);
+}
+
+static struct pesa_error *take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
+					uint16_t *reg)
+{
+	struct pesa_error *error = *reg ? read_from(block, lowered, *reg, 0) : NULL;
+
+	if (!*reg)
+		*reg = (uint16_t)free_register(block);
+	return error || !*reg ? error : add_write(block, lowered, *reg, false, 0);
+}
+
+struct pesa_error *mca_take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
+				     unsigned int cycles, uint16_t *taken)
+{
+	const struct mca_description *description = lowered->description;
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < description->usages && !error; i++) {
+		const struct mca_usage *usage = &description->usage[i];
+		unsigned int bit = mca_top_bit(usage->mask);
+		const struct pesa_mca_resource *resource =
+			&block->model->resources[pesa_mca_model_resource_of(block->model, bit)];
+
+		if (usage->cycles >= cycles && !resource->group && resource->units == 1)
+			error = take_in_order(block, lowered, &taken[bit]);
+	}
+	return error;
 }
