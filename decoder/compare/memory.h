@@ -52,6 +52,7 @@ struct compare_memory {
 struct compare_forward {
 	unsigned int distance; /* steps from the store to the load; 0: unknown */
 	bool partly;	       /* other bytes of the load are from elsewhere */
+	bool after;	       /* it waits until the store has issued, and does not read from it */
 	/* Steps from the newest store of all, which the load may read from although the code does not
 	 * tell; 0: none. */
 	unsigned int newest;

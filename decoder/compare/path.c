@@ -371,7 +371,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 			.node = at,
 			.lmul = walker->lmul,
 			.sew = walker->sew,
-			.flags = begins | (forwarded.partly ? COMPARE_PATH_PARTLY : 0),
+			.flags = begins | (forwarded.partly ? COMPARE_PATH_PARTLY : 0) |
+				 (forwarded.after ? COMPARE_PATH_AFTER : 0),
 			.forwarded =
 				forwarded.distance <= UINT8_MAX ? (uint8_t)forwarded.distance : 0,
 		};

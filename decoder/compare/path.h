@@ -24,6 +24,7 @@
 #define COMPARE_PATH_PARTLY	  (1u << 2) /* partly forwarded, see memory.h */
 #define COMPARE_PATH_BARRIER	  (1u << 3) /* orders memory accesses, see order.h */
 #define COMPARE_PATH_MISSED	  (1u << 4) /* a load that misses */
+#define COMPARE_PATH_AFTER	  (1u << 6) /* a load that issues after a store, see waits.h */
 #define COMPARE_PATH_FLUSHED	  (1u << 5) /* the first behind an instruction that flushes */
 
 struct compare_step {

@@ -85,6 +85,7 @@ struct pesa_mca_instruction compare_path_instruction(const struct compare_predic
 		.mispredicted = at->flags & COMPARE_PATH_MISPREDICTED,
 		.forwarded_by = at->forwarded,
 		.forwarded_partly = at->flags & COMPARE_PATH_PARTLY,
+		.after_store = at->flags & COMPARE_PATH_AFTER,
 		.late = at->flags & COMPARE_PATH_MISSED ? late_of(predictor, at) : 0,
 		.barrier = at->flags & COMPARE_PATH_BARRIER,
 		.begins_block = step && begins_block(predictor, at),
@@ -103,6 +104,7 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 		.own_operands = true,
 		.forward_latency = predictor->core.forward_latency,
 		.drain_latency = predictor->core.drain_latency,
+		.load_latency = predictor->core.load_latency,
 		.ordered_cycles = predictor->ordered_cycles,
 	};
 

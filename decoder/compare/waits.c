@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/compare/alternatives.h"
 #include "decoder/compare/waits.h"
@@ -13,11 +14,16 @@
 #define EXPLAINED    0.5   /* part of the excess by which waiting brings the prediction nearer */
 #define REMAINS	     0.5   /* part of the explained excess that may remain at other loads */
 #define AMBIGUOUS    0.25  /* part of the excess by which a longer latency may explain less */
+/* The same for a load that does not stall itself, of what its basic block takes longer. */
+#define BLOCK_LEAST	0.01
+#define BLOCK_EXPLAINED 0.7
 
 struct waits {
 	struct pesa_compare *compare;
 	const struct compare_path_options *options;
 	double *each, *scratch;
+	double *block; /* by basic block: core time beyond the predicted one, cycles */
+	bool *stores;  /* by basic block: whether it has a store */
 };
 
 /* Core time of a load beyond the predicted one, cycles. */
@@ -29,14 +35,55 @@ static double excess_of(const struct compare_node *node)
 	       (node->retiring + node->stalled) / node->occurrences * node->executions;
 }
 
+static bool is_predicted(const struct compare_node *node, uint32_t property)
+{
+	return node->decoded && node->class >= 0 &&
+	       pesa_opcode_get(node->insn.opcode)->properties & property;
+}
+
 static bool may_wait(const struct waits *waits, const struct compare_node *node)
 {
 	double excess = excess_of(node);
 
-	return node->decoded && node->class >= 0 &&
-	       pesa_opcode_get(node->insn.opcode)->properties & PESA_OPCODE_LOAD &&
+	return is_predicted(node, PESA_OPCODE_LOAD) &&
 	       excess >= SHARE_LEAST * waits->compare->totals.cycles &&
 	       excess >= EXCESS_LEAST * node->executions;
+}
+
+/*
+ * A load that waits for the store of the iteration before it does not stall if the store stalls for
+ * longer: all of the chain's time is at the store.
+ */
+static bool may_hold_up(const struct waits *waits, const struct compare_node *node)
+{
+	double excess = waits->block[node->group];
+
+	return is_predicted(node, PESA_OPCODE_LOAD) && waits->stores[node->group] &&
+	       pesa_mca_model_is_out_of_order(waits->compare->model) &&
+	       excess >= BLOCK_LEAST * waits->compare->totals.cycles &&
+	       excess >= EXCESS_LEAST * node->executions;
+}
+
+static void sum_blocks(const struct waits *waits)
+{
+	const struct compare_code *code = &waits->compare->code;
+
+	memset(waits->block, 0, waits->compare->regions.groups * sizeof(*waits->block));
+	for (uint32_t i = 0; i < code->count; i++) {
+		waits->block[code->node[i].group] += excess_of(&code->node[i]);
+		waits->stores[code->node[i].group] |=
+			is_predicted(&code->node[i], PESA_OPCODE_STORE);
+	}
+}
+
+/* Cycles that waiting would explain, and the part of them by which it has to bring the prediction
+ * nearer. */
+static double expected_of(const struct waits *waits, const struct compare_node *node, double *part)
+{
+	bool stalls = may_wait(waits, node);
+
+	*part = stalls ? EXPLAINED : BLOCK_EXPLAINED;
+	return stalls ? excess_of(node) : waits->block[node->group];
 }
 
 static struct pesa_error *measure(struct waits *waits, double *distance)
@@ -71,22 +118,47 @@ static struct pesa_error *measure_latency(struct waits *waits, const struct comp
 	return error;
 }
 
-/* Find whether a load waits; `distance` is that of the present prediction. */
-static struct pesa_error *try_load(struct waits *waits, struct compare_node *node, double excess,
-				   double *distance)
+/* The same, the least one of all opcodes of its basic block. */
+static struct pesa_error *measure_latencies(struct waits *waits, const struct compare_node *node,
+					    double cycles, double *distance)
 {
-	enum compare_waits best = COMPARE_WAITS_AS_CODED;
-	double nearest = *distance - EXPLAINED * excess, longer = INFINITY;
+	const struct compare_node *first = waits->compare->code.node;
+	const struct compare_node *end = first + waits->compare->code.count;
 	struct pesa_error *error = NULL;
 
-	for (enum compare_waits kind = COMPARE_WAITS_FORWARD; kind < COMPARE_WAITS_KINDS && !error;
-	     kind++) {
+	if (may_wait(waits, node))
+		return measure_latency(waits, node, cycles, distance);
+	for (first = node; first > waits->compare->code.node && first[-1].group == node->group;)
+		first--;
+	for (; first < end && first->group == node->group && !error; first++) {
 		double now = INFINITY;
+
+		if (is_predicted(first, UINT32_MAX))
+			error = measure_latency(waits, first, cycles, &now);
+		*distance = fmin(*distance, now);
+	}
+	return error;
+}
+
+/* Find whether a load waits; `distance` is that of the present prediction. */
+static struct pesa_error *try_load(struct waits *waits, struct compare_node *node, double *distance)
+{
+	enum compare_waits best = COMPARE_WAITS_AS_CODED;
+	bool stalls = may_wait(waits, node);
+	double part, excess = expected_of(waits, node, &part);
+	double nearest = *distance - part * excess, longer = INFINITY;
+	struct pesa_error *error = NULL;
+
+	for (enum compare_waits kind = COMPARE_WAITS_AS_CODED + 1;
+	     kind < COMPARE_WAITS_KINDS && !error; kind++) {
+		double now = INFINITY, left;
 
 		node->waits = (uint8_t)kind;
 		error = measure(waits, &now);
-		/* The load itself stalls, and not for much longer than measured. */
-		if (now < nearest && excess_of(node) > -EXPLAINED * excess) {
+		sum_blocks(waits);
+		left = stalls ? excess_of(node) : waits->block[node->group];
+		/* It stalls itself, or its block, and not for much longer than measured. */
+		if (now < nearest && left > -EXPLAINED * excess) {
 			nearest = now;
 			best = kind;
 		}
@@ -94,7 +166,7 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	node->waits = COMPARE_WAITS_AS_CODED;
 	if (error || best == COMPARE_WAITS_AS_CODED)
 		return error;
-	error = measure_latency(waits, node, excess / node->executions, &longer);
+	error = measure_latencies(waits, node, excess / node->executions, &longer);
 	if (error)
 		return error;
 	/* The measurement does not tell whether the load waits or its opcode is slow. */
@@ -107,17 +179,25 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	return NULL;
 }
 
-/* The load with the largest excess that has not been tried. */
+/* The load with the largest excess that has not been tried; then those that do not stall. */
 static struct compare_node *next_load(const struct waits *waits, const bool *tried)
 {
 	struct compare_code *code = &waits->compare->code;
-	struct compare_node *most = NULL;
+	struct compare_node *most = NULL, *other = NULL;
 
-	for (uint32_t i = 0; i < code->count; i++)
-		if (!tried[i] && may_wait(waits, &code->node[i]) &&
-		    (!most || excess_of(&code->node[i]) > excess_of(most)))
-			most = &code->node[i];
-	return most;
+	sum_blocks(waits);
+	for (uint32_t i = 0; i < code->count; i++) {
+		struct compare_node *node = &code->node[i];
+
+		if (tried[i])
+			continue;
+		if (may_wait(waits, node) && (!most || excess_of(node) > excess_of(most)))
+			most = node;
+		if (may_hold_up(waits, node) &&
+		    (!other || waits->block[node->group] > waits->block[other->group]))
+			other = node;
+	}
+	return most ? most : other;
 }
 
 /*
@@ -150,9 +230,11 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 		.options = options,
 		.each = calloc(compare->code.count + 1, sizeof(double)),
 		.scratch = calloc(compare->regions.groups + 1, sizeof(double)),
+		.block = calloc(compare->regions.groups + 1, sizeof(double)),
+		.stores = calloc(compare->regions.groups + 1, sizeof(bool)),
 	};
 	bool *tried = calloc(compare->code.count + 1, sizeof(*tried));
-	bool ready = waits.each && waits.scratch && tried;
+	bool ready = waits.each && waits.scratch && waits.block && waits.stores && tried;
 	struct pesa_error *error = ready ? NULL : pesa_error_no_memory();
 	double distance = 0, explained = 0;
 
@@ -160,12 +242,13 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 		error = measure(&waits, &distance);
 	for (unsigned int i = 0; i < LOADS_MAX && !error; i++) {
 		struct compare_node *node = next_load(&waits, tried);
-		double excess = node ? excess_of(node) : 0;
+		double excess, part;
 
 		if (!node)
 			break;
+		excess = expected_of(&waits, node, &part);
 		tried[node - compare->code.node] = true;
-		error = try_load(&waits, node, excess, &distance);
+		error = try_load(&waits, node, &distance);
 		if (node->waits != COMPARE_WAITS_AS_CODED)
 			explained += excess;
 		/* The prediction of what has been chosen. */
@@ -178,6 +261,8 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 	}
 	free(waits.each);
 	free(waits.scratch);
+	free(waits.block);
+	free(waits.stores);
 	free(tried);
 	return error;
 }

@@ -14,6 +14,7 @@
 /* What a load waits for. */
 enum compare_waits {
 	COMPARE_WAITS_AS_CODED, /* what the code says (memory.h) */
+	COMPARE_WAITS_ISSUE,	/* it issues after the newest store of all */
 	COMPARE_WAITS_FORWARD,	/* the newest store of all forwards to it */
 	COMPARE_WAITS_CACHE,	/* the newest store of all has to be in the cache */
 	COMPARE_WAITS_KINDS,
@@ -26,7 +27,8 @@ static inline struct compare_forward compare_waits_for(const struct compare_node
 	if (node->waits == COMPARE_WAITS_AS_CODED || !coded.newest)
 		return coded;
 	coded.distance = coded.newest;
-	coded.partly = node->waits != COMPARE_WAITS_FORWARD;
+	coded.partly = node->waits == COMPARE_WAITS_CACHE;
+	coded.after = node->waits == COMPARE_WAITS_ISSUE;
 	return coded;
 }
 

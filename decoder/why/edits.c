@@ -56,7 +56,7 @@ static void make_move(struct pesa_mca_instruction *instruction, int64_t to, int6
 			    {.kind = PESA_OPERAND_REGISTER, .registers = 1, .value = from},
 			    {.kind = PESA_OPERAND_IMMEDIATE}}};
 	instruction->forwarded_by = 0;
-	instruction->forwarded_partly = false;
+	instruction->forwarded_partly = instruction->after_store = false;
 	instruction->late = 0;
 }
 

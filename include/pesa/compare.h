@@ -55,6 +55,7 @@ struct pesa_compare_core {
 	 * when it retires. */
 	unsigned int store_ports;
 	unsigned int store_latency; /**< cycles that takes if it hits, then its entry is free */
+	unsigned int load_latency;  /**< cycles that a hit in the data cache takes at least */
 	unsigned int
 		drain_latency; /**< cycles from a store's retirement to a load from the cache */
 	unsigned int forward_latency; /**< cycles from a store's execution to a load of its data */

@@ -179,6 +179,9 @@ struct pesa_mca_instruction {
 	/** That store has not all of its data, or is not the only one on its way that does: the
 	 * load waits until the store has retired and its data is in the cache (`drain_latency`). */
 	bool forwarded_partly;
+	/** With `forwarded_by`: it issues no earlier than that store, and reads from the cache then
+	 * (memory dependence prediction by store sets).  The two flags exclude each other. */
+	bool after_store;
 	/** A load that misses, where external stimuli are given: it takes so many cycles longer than
 	 * the model says. */
 	unsigned int late;
@@ -208,6 +211,9 @@ struct pesa_mca_block_options {
 	/** Cycles from when a store retires until a load that waits for it to reach the cache has
 	 * its data; 0: not known, no load waits for that. */
 	unsigned int drain_latency;
+	/** Loads take at least so many cycles, all results of one as many more; 0: as the model
+	 * says. */
+	unsigned int load_latency;
 	/** Units that an instruction occupies for at least so many cycles, and of which there is one,
 	 * are taken in program order; 0: as llvm-mca, by what is ready. */
 	unsigned int ordered_cycles;

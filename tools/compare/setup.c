@@ -97,6 +97,7 @@ static struct pesa_error *describe_core(struct comparison *comparison)
 		.store_latency = core.dcache.latency,
 		.forward_latency = core.forward_latency,
 		/* A store leaves after it has retired, the load follows. */
+		.load_latency = core.dcache.latency,
 		.drain_latency = 1 + 2 * core.dcache.latency,
 		.fetch_width = core.fetch_width,
 		.taken_branches = 1,

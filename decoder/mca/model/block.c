@@ -314,6 +314,17 @@ static void describe_writes(const struct binder *binder, struct mca_description 
 	}
 }
 
+static void delay_load(struct mca_description *description, int least)
+{
+	int later = least - description->latency;
+
+	if (later <= 0)
+		return;
+	description->latency = least;
+	for (unsigned int i = 0; i < description->writes; i++)
+		description->write[i].latency += later;
+}
+
 static void describe_reads(struct mca_description *description, const struct operands *operands)
 {
 	uint16_t implicit[IMPLICIT_MAX];
@@ -367,6 +378,8 @@ static struct pesa_error *describe(struct binder *binder, const struct operands 
 	if (!description->write || !description->read)
 		return pesa_error_no_memory();
 	describe_writes(binder, description, operands);
+	if (description->load)
+		delay_load(description, (int)binder->options->load_latency);
 	describe_reads(description, operands);
 	return describe_resources(arena, model, description);
 }

@@ -56,7 +56,8 @@ static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered
 	*reg = MCA_REGISTER_NONE;
 	for (unsigned int i = 0; i < store->writes; i++)
 		if (store->write[i].reg >= MCA_REGISTER_MEMORY &&
-		    store->write[i].at_retirement == at_retirement)
+		    store->write[i].at_retirement == at_retirement &&
+		    store->write[i].latency == latency)
 			*reg = store->write[i].reg;
 	if (*reg)
 		return NULL;
@@ -96,6 +97,10 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 	if (!store || !store->description->store || !load->description->load ||
 	    (partly && !options->drain_latency))
 		return NULL;
+	if (instruction->after_store) {
+		error = leave(block, store, false, 0, &reg);
+		return error || !reg ? error : read_from(block, load, reg, 0);
+	}
 	error = leave(block, store, partly,
 		      partly ? (int)options->drain_latency
 			     : store->description->latency + (int)options->forward_latency,
