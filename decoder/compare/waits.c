@@ -126,8 +126,6 @@ static struct pesa_error *measure_latencies(struct waits *waits, const struct co
 	const struct compare_node *end = first + waits->compare->code.count;
 	struct pesa_error *error = NULL;
 
-	if (may_wait(waits, node))
-		return measure_latency(waits, node, cycles, distance);
 	for (first = node; first > waits->compare->code.node && first[-1].group == node->group;)
 		first--;
 	for (; first < end && first->group == node->group && !error; first++) {
@@ -166,7 +164,10 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	node->waits = COMPARE_WAITS_AS_CODED;
 	if (error || best == COMPARE_WAITS_AS_CODED)
 		return error;
-	error = measure_latencies(waits, node, excess / node->executions, &longer);
+	if (stalls)
+		error = measure_latency(waits, node, excess / node->executions, &longer);
+	else
+		error = measure_latencies(waits, node, excess / node->executions, &longer);
 	if (error)
 		return error;
 	/* The measurement does not tell whether the load waits or its opcode is slow. */
