@@ -138,8 +138,8 @@ static const char in_order_text[] = "pesa-processor-model 1\n"
 #define LINES  3
 
 struct outcome {
-	bool partly, free_order, in_order;
-	unsigned int forward_latency, drain_latency;
+	bool partly, after, free_order, in_order;
+	unsigned int forward_latency, drain_latency, load_latency;
 };
 
 /* The cycles of so many rounds of three lines, whose first one reads what the last one of the round
@@ -150,6 +150,7 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 		.own_operands = true,
 		.forward_latency = how.forward_latency,
 		.drain_latency = how.drain_latency,
+		.load_latency = how.load_latency,
 	};
 	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = how.free_order};
 	struct pesa_mca_instruction instructions[ROUNDS * LINES] = {0};
@@ -165,6 +166,7 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 		if (forwarded && i >= LINES && i % LINES == 0) {
 			instructions[i].forwarded_by = 1;
 			instructions[i].forwarded_partly = how.partly;
+			instructions[i].after_store = how.after;
 		}
 	}
 	text = how.in_order ? in_order_text : model_text;
@@ -239,6 +241,76 @@ static void in_order_too_a_partly_forwarded_load_waits(void **state)
 	(void)state;
 	assert_int_equal(ten - nine, ROUNDS - 1);
 	assert_in_range(nine, (9 + 1 + 1) * (ROUNDS - 1), (9 + 1 + 1 + 2) * ROUNDS + 12);
+}
+
+static void a_load_after_a_store_begins_when_that_issues(void **state)
+{
+	uint64_t four = cycles_of(counter, true, (struct outcome){.after = true});
+	uint64_t nine =
+		cycles_of(counter, true, (struct outcome){.after = true, .load_latency = 9});
+
+	(void)state;
+	/* Load and sum, over and over; the store issues in the cycle in which the sum is there. */
+	assert_in_range(four, (4 + 1) * (ROUNDS - 1), (4 + 1) * ROUNDS + 12);
+	assert_in_range(nine, (9 + 1) * (ROUNDS - 1), (9 + 1) * ROUNDS + 12);
+}
+
+static void a_load_takes_no_less_than_a_hit(void **state)
+{
+	uint64_t four = cycles_of(counter, false, (struct outcome){0});
+
+	(void)state;
+	assert_int_equal(cycles_of(counter, false, (struct outcome){.load_latency = 4}), four);
+	assert_int_equal(cycles_of(counter, false, (struct outcome){.load_latency = 11}), four + 7);
+}
+
+/* The cycles of a product, a quotient that needs it, and another quotient that needs nothing. */
+static uint64_t cycles_of_quotients(unsigned int ordered_cycles)
+{
+	static const char text[] = "pesa-processor-model 1\n"
+				   "name Example\n"
+				   "processor example rv64imafdc\n"
+				   "issue-width 4\n"
+				   "micro-op-buffer 64\n"
+				   "resource ALU units=4 buffer=-1\n"
+				   "resource DIV units=1 buffer=-1\n"
+				   "class product uops=1 latency=20 uses=ALU\n"
+				   "\tMUL\n"
+				   "class quotient uops=1 latency=10 uses=DIV:10\n"
+				   "\tDIV\n"
+				   "end\n";
+	static const char *const lines[LINES] = {"mul t0, t1, t2", "div t3, t0, t1",
+						 "div t4, t1, t2"};
+	const struct pesa_mca_block_options block_options = {.own_operands = true,
+							     .ordered_cycles = ordered_cycles};
+	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = true};
+	struct pesa_mca_instruction instructions[LINES] = {0};
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	uint64_t cycles;
+
+	for (unsigned int i = 0; i < LINES; i++) {
+		instructions[i].insn = assemble("rv64imafd", lines[i], strlen(lines[i]));
+		instructions[i].latency = -1;
+	}
+	assert_null(pesa_mca_model_parse("text", text, strlen(text), &model));
+	assert_null(pesa_mca_block_create(model, instructions, LINES, &block_options, &block));
+	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
+static void a_unit_may_be_taken_in_program_order(void **state)
+{
+	uint64_t by_readiness = cycles_of_quotients(0), in_order = cycles_of_quotients(10);
+
+	(void)state;
+	/* The second quotient is done before the product is, or begins after the first one. */
+	assert_in_range(by_readiness, 20 + 10, 20 + 10 + 5);
+	assert_int_equal(in_order - by_readiness, 10);
+	/* The unit is not occupied for so long. */
+	assert_int_equal(cycles_of_quotients(11), by_readiness);
 }
 
 static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
@@ -461,6 +533,9 @@ int main(void)
 		cmocka_unit_test(a_partly_forwarded_load_waits_until_the_store_has_retired),
 		cmocka_unit_test(in_order_too_a_partly_forwarded_load_waits),
 		cmocka_unit_test(a_load_that_waits_for_a_retirement_has_begun_meanwhile),
+		cmocka_unit_test(a_load_after_a_store_begins_when_that_issues),
+		cmocka_unit_test(a_load_takes_no_less_than_a_hit),
+		cmocka_unit_test(a_unit_may_be_taken_in_program_order),
 		cmocka_unit_test(in_free_order_a_store_does_not_wait_for_older_loads),
 		cmocka_unit_test(a_store_leaves_its_queue_when_it_is_in_the_cache),
 		cmocka_unit_test(loads_and_stores_wait_at_a_barrier_and_arithmetic_does_not),
