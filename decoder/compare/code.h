@@ -33,6 +33,9 @@ struct compare_node {
 	struct pesa_compare_time time;
 	double mispredicts[2]; /* per execution: not taken, taken */
 	uint8_t waits;	       /* of a load: enum compare_waits (waits.h) */
+	/* Its opcode may take longer, or a load of its basic block waits for a store: both explain
+	 * the measurement. */
+	bool ambiguous;
 	double misses;	       /* of a load, per execution */
 	double late;	       /* cycles that a miss takes longer than the model's latency */
 	uint8_t kind;	       /* of instructions that order others (order.h) */

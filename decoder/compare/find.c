@@ -183,6 +183,7 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 struct chosen_node {
 	double misses, late, uncertain;
 	uint8_t waits;
+	bool ambiguous;
 };
 
 /* What was chosen for the paths (compare_predict_ordered()), and what was found with it. */
@@ -248,7 +249,8 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		outcome->node[i] = (struct chosen_node){.misses = node->misses,
 							.late = node->late,
 							.uncertain = node->uncertain,
-							.waits = node->waits};
+							.waits = node->waits,
+							.ambiguous = node->ambiguous};
 	}
 	outcome->model = compare->model;
 	outcome->finding = compare->finding;
@@ -274,6 +276,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 		node->late = outcome->node[i].late;
 		node->uncertain = outcome->node[i].uncertain;
 		node->waits = outcome->node[i].waits;
+		node->ambiguous = outcome->node[i].ambiguous;
 	}
 	compare->kinds = outcome->kinds;
 	options->directions = outcome->directions;
@@ -299,6 +302,7 @@ static struct pesa_error *choose_again(struct pesa_compare *compare,
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		compare->code.node[i].uncertain = 0;
 		compare->code.node[i].waits = 0;
+		compare->code.node[i].ambiguous = false;
 	}
 	options->directions = COMPARE_EVENLY;
 	compare->predictor.ordered_cycles = 0;
@@ -375,6 +379,7 @@ static struct pesa_error *search_without_waits(struct pesa_compare *compare,
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		compare->code.node[i].uncertain = 0;
 		compare->code.node[i].waits = 0;
+		compare->code.node[i].ambiguous = false;
 	}
 	if (!error)
 		error = compare_predict_all(compare, options);

@@ -128,13 +128,41 @@ double compare_size_penalty(const struct compare_search *search,
  * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
  * the whole.
  */
+/* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
+ * as well as the opcode that the candidate makes slower. */
+static bool is_ambiguous(const struct compare_search *search,
+			 const struct compare_candidate *candidate)
+{
+	const struct compare_node *node = search->compare->code.node;
+	double sum = 0, ambiguous = 0;
+
+	for (uint32_t i = 0, end; i < candidate->effects; i = end) {
+		uint32_t group = node[candidate->effect[i].node].group;
+		bool any = false;
+		double size = 0;
+
+		for (end = i; end < candidate->effects; end++) {
+			const struct compare_node *one = &node[candidate->effect[end].node];
+
+			if (one->group != group)
+				break;
+			size += fabs(candidate->effect[end].cycles);
+			any |= one->ambiguous &&
+			       compare_touches_node(search->original, candidate, one);
+		}
+		sum += size;
+		ambiguous += any ? size : 0;
+	}
+	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum;
+}
+
 static bool is_whole(const struct compare_search *search, const struct compare_candidate *candidate)
 {
 	return candidate->theta > 0.5 && (search->trusting || candidate->direct > DIRECT_LEAST) &&
 	       candidate->whole >
 		       search->deviations * search->deviations +
 			       compare_size_penalty(search, candidate, candidate->value) &&
-	       candidate->shifted >= SHARE_LEAST * search->core;
+	       candidate->shifted >= SHARE_LEAST * search->core && !is_ambiguous(search, candidate);
 }
 
 bool compare_is_significant(const struct compare_search *search,

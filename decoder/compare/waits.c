@@ -118,22 +118,26 @@ static struct pesa_error *measure_latency(struct waits *waits, const struct comp
 	return error;
 }
 
-/* The same, the least one of all opcodes of its basic block. */
-static struct pesa_error *measure_latencies(struct waits *waits, const struct compare_node *node,
-					    double cycles, double *distance)
+/* The same, the least one of all opcodes of its basic block; *slow: which. */
+static struct pesa_error *measure_latencies(struct waits *waits, struct compare_node *node,
+					    double cycles, double *distance,
+					    struct compare_node **slow)
 {
-	const struct compare_node *first = waits->compare->code.node;
-	const struct compare_node *end = first + waits->compare->code.count;
+	struct compare_code *code = &waits->compare->code;
+	struct compare_node *one = node, *end = code->node + code->count;
 	struct pesa_error *error = NULL;
 
-	for (first = node; first > waits->compare->code.node && first[-1].group == node->group;)
-		first--;
-	for (; first < end && first->group == node->group && !error; first++) {
+	while (one > code->node && one[-1].group == node->group)
+		one--;
+	for (; one < end && one->group == node->group && !error; one++) {
 		double now = INFINITY;
 
-		if (is_predicted(first, UINT32_MAX))
-			error = measure_latency(waits, first, cycles, &now);
-		*distance = fmin(*distance, now);
+		if (is_predicted(one, UINT32_MAX))
+			error = measure_latency(waits, one, cycles, &now);
+		if (now < *distance) {
+			*distance = now;
+			*slow = one;
+		}
 	}
 	return error;
 }
@@ -143,6 +147,7 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 {
 	enum compare_waits best = COMPARE_WAITS_AS_CODED;
 	bool stalls = may_wait(waits, node);
+	struct compare_node *slow = node;
 	double part, excess = expected_of(waits, node, &part);
 	double nearest = *distance - part * excess, longer = INFINITY;
 	struct pesa_error *error = NULL;
@@ -167,12 +172,12 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	if (stalls)
 		error = measure_latency(waits, node, excess / node->executions, &longer);
 	else
-		error = measure_latencies(waits, node, excess / node->executions, &longer);
+		error = measure_latencies(waits, node, excess / node->executions, &longer, &slow);
 	if (error)
 		return error;
 	/* The measurement does not tell whether the load waits or its opcode is slow. */
 	if (longer <= nearest + AMBIGUOUS * excess) {
-		node->uncertain += excess / node->executions;
+		slow->ambiguous = true;
 		return NULL;
 	}
 	node->waits = (uint8_t)best;
