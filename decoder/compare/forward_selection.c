@@ -472,8 +472,11 @@ struct pesa_error *compare_choose_value(struct compare_search *search,
 	return error || !is_rival(search, candidate) ? error : refine_value(search, candidate);
 }
 
-/* The candidate without a chosen value that explains most. */
-static struct compare_candidate *next_without_value(struct compare_search *search, double least)
+/* The candidate without a chosen value that explains most: a visible one, or one that explains more
+ * than the visible one that explains most. */
+static struct compare_candidate *next_without_value(struct compare_search *search,
+						    const struct compare_candidate *best,
+						    double least)
 {
 	struct compare_candidate *next = NULL;
 
@@ -481,8 +484,9 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    is_rival(search, candidate) && (!next || candidate->gain > next->gain) &&
-		    !is_taken(search, candidate))
+		    (is_visible(search, candidate) ||
+		     (candidate->gain > best->gain && is_rival(search, candidate))) &&
+		    (!next || candidate->gain > next->gain) && !is_taken(search, candidate))
 			next = candidate;
 	}
 	return next;
@@ -503,12 +507,13 @@ static double net_gain(const struct compare_search *search,
 static struct pesa_error *choose_candidate(struct compare_search *search,
 					   struct compare_candidate **best, bool *significant)
 {
-	double least = CHOICE_GAIN * (*best)->gain;
+	const struct compare_candidate *visible = *best;
+	double least = CHOICE_GAIN * visible->gain;
 	struct compare_candidate *other;
 	struct pesa_error *error = NULL;
 
 	for (unsigned int i = 0; i < CHOICES_MAX && !error; i++) {
-		other = next_without_value(search, least);
+		other = next_without_value(search, visible, least);
 		if (!other)
 			break;
 		other->settled = true;

@@ -9,6 +9,7 @@
 #include "decoder/compare/waits.h"
 
 #define LOADS_MAX    12
+#define HOLD_UPS_MAX 3	   /* loads that do not stall themselves */
 #define EXCESS_LEAST 0.7   /* cycles an execution by which a load stalls for longer */
 #define SHARE_LEAST  0.003 /* of all cycles, over all its executions */
 #define EXPLAINED    0.5   /* part of the excess by which waiting brings the prediction nearer */
@@ -118,6 +119,16 @@ static struct pesa_error *measure_latency(struct waits *waits, const struct comp
 	return error;
 }
 
+/* Whether an instruction before it in its basic block has the same opcode. */
+static bool is_before(const struct compare_code *code, const struct compare_node *node)
+{
+	for (const struct compare_node *one = node;
+	     one > code->node && one[-1].group == node->group; one--)
+		if (one[-1].decoded && one[-1].insn.opcode == node->insn.opcode)
+			return true;
+	return false;
+}
+
 /* The same, the least one of all opcodes of its basic block; *slow: which. */
 static struct pesa_error *measure_latencies(struct waits *waits, struct compare_node *node,
 					    double cycles, double *distance,
@@ -132,7 +143,7 @@ static struct pesa_error *measure_latencies(struct waits *waits, struct compare_
 	for (; one < end && one->group == node->group && !error; one++) {
 		double now = INFINITY;
 
-		if (is_predicted(one, UINT32_MAX))
+		if (is_predicted(one, UINT32_MAX) && !is_before(code, one))
 			error = measure_latency(waits, one, cycles, &now);
 		if (now < *distance) {
 			*distance = now;
@@ -246,11 +257,14 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 
 	if (!error)
 		error = measure(&waits, &distance);
-	for (unsigned int i = 0; i < LOADS_MAX && !error; i++) {
+	for (unsigned int i = 0, hold_ups = 0; i < LOADS_MAX && !error; i++) {
 		struct compare_node *node = next_load(&waits, tried);
 		double excess, part;
 
 		if (!node)
+			break;
+		hold_ups += !may_wait(&waits, node);
+		if (hold_ups > HOLD_UPS_MAX)
 			break;
 		excess = expected_of(&waits, node, &part);
 		tried[node - compare->code.node] = true;
