@@ -36,9 +36,9 @@ struct compare_node {
 	/* Its opcode may take longer, or a load of its basic block waits for a store: both explain
 	 * the measurement. */
 	bool ambiguous;
-	double misses;	       /* of a load, per execution */
-	double late;	       /* cycles that a miss takes longer than the model's latency */
-	uint8_t kind;	       /* of instructions that order others (order.h) */
+	double misses; /* of a load, per execution */
+	double late;   /* cycles that a miss takes longer than the model's latency */
+	uint8_t kind;  /* of instructions that order others (order.h) */
 	/* State while following paths. */
 	uint64_t visits, taken;
 	double mispredicts_due[2]; /* mispredicts due: not taken, taken */

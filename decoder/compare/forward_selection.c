@@ -17,7 +17,7 @@
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
 #define CHOICES_MAX  5
-#define RIVAL	     0.5  /* of what is visible, beside a candidate that is */
+#define RIVAL	     0.8  /* of what is visible, beside a candidate that is */
 #define PROMISING    0.5  /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 

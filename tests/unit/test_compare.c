@@ -470,13 +470,16 @@ static void what_a_change_makes_slower_has_to_be_slower(void **state)
 	struct compare_effect effect[BLOCKS];
 	struct compare_residuals residuals = {.node = node, .block = block, .regions = BLOCKS};
 	struct compare_candidate candidate = {.effect = effect, .effects = BLOCKS, .shifted = 3000};
-	const struct compare_search search = {.deviations = 3, .core = 100000};
+	struct compare_node code[BLOCKS] = {{0}};
+	struct pesa_compare compare = {.code = {.node = code, .count = BLOCKS}};
+	const struct compare_search search = {.compare = &compare, .deviations = 3, .core = 100000};
 
 	(void)state;
 	for (int waits = 0; waits < 2; waits++) {
 		for (uint32_t i = 0; i < BLOCKS; i++) {
 			double cycles = i ? -100 : 1000, seen = i || waits ? cycles : 0;
 
+			code[i].group = i;
 			effect[i] = (struct compare_effect){.node = i, .cycles = cycles};
 			node[i] = (struct compare_residual){
 				.value = seen, .variance = 400, .block = i};
