@@ -17,7 +17,8 @@
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
 #define CHOICES_MAX  5
-#define RIVAL	     0.8  /* of what is visible, beside a candidate that is */
+#define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
+#define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
 #define PROMISING    0.5  /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 
@@ -86,9 +87,11 @@ static bool is_visible(const struct compare_search *search,
 }
 
 /* Whether the candidate may be what another one, which is visible, only resembles. */
-static bool is_rival(const struct compare_search *search, const struct compare_candidate *candidate)
+static bool is_rival(const struct compare_search *search, const struct compare_candidate *candidate,
+		     const struct compare_candidate *visible)
 {
-	return is_present(search, candidate, RIVAL * search->deviations);
+	return is_present(search, candidate, RIVAL * search->deviations) &&
+	       candidate->theta / candidate->error > RIVAL_LEAST * visible->theta / visible->error;
 }
 
 /* Whether the effect on a few paths is such that it may be visible on all. */
@@ -469,7 +472,9 @@ struct pesa_error *compare_choose_value(struct compare_search *search,
 	/* The effect may be from an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
-	return error || !is_rival(search, candidate) ? error : refine_value(search, candidate);
+	return error || !is_present(search, candidate, RIVAL * search->deviations)
+		       ? error
+		       : refine_value(search, candidate);
 }
 
 /* The candidate without a chosen value that explains most: a visible one, or one that explains more
@@ -485,7 +490,7 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
 		    (is_visible(search, candidate) ||
-		     (candidate->gain > best->gain && is_rival(search, candidate))) &&
+		     (candidate->gain > best->gain && is_rival(search, candidate, best))) &&
 		    (!next || candidate->gain > next->gain) && !is_taken(search, candidate))
 			next = candidate;
 	}
@@ -530,7 +535,7 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 	}
 	for (unsigned int i = 0; i < search->candidates && *significant && !error; i++) {
 		other = &search->candidate[i];
-		if (other->settled && !other->refused && is_rival(search, other) &&
+		if (other->settled && !other->refused && is_rival(search, other, *best) &&
 		    is_whole(search, other) && net_gain(search, other) > net_gain(search, *best))
 			*best = other;
 	}
