@@ -98,6 +98,37 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
 	return sum;
 }
 
+/* ---- Totals ----------------------------------------------------------------------------------- */
+
+void compare_add_up(struct pesa_compare *compare)
+{
+	struct pesa_compare_totals *totals = &compare->totals;
+
+	*totals = (struct pesa_compare_totals){.cycles = totals->cycles,
+					       .candidates = totals->candidates};
+	/* When unreadable code retires, only the first instruction is known. */
+	totals->no_text = (double)pesa_profile_totals(compare->profile)
+				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
+			  PESA_CYCLE;
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		compare_add_time(&totals->time, &node->time);
+		if (!node->decoded)
+			totals->no_text += compare_time_sum(&node->time);
+		else if (node->on_path && node->class < 0)
+			totals->unsupported += compare_time_sum(&node->time);
+		if (!node->occurrences)
+			continue;
+		totals->covered += node->time.core;
+		totals->measured += node->time.core;
+		totals->predicted +=
+			(node->retiring + node->stalled) / node->occurrences * node->executions;
+	}
+	totals->paths = compare->paths.count;
+	totals->instructions = compare->predictor.instructions;
+}
+
 /* ---- Order of the paths ---------------------------------------------------------------------- */
 
 #define ORDER_LEAST 0.01 /* of the core time by which uneven directions have to be nearer */

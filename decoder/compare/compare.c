@@ -121,50 +121,6 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-static void add_time(struct pesa_compare_time *sum, const struct pesa_compare_time *time)
-{
-	sum->core += time->core;
-	sum->retiring += time->retiring;
-	sum->event += time->event;
-	sum->flushed += time->flushed;
-	sum->drained += time->drained;
-	sum->unknown += time->unknown;
-}
-
-static double time_sum(const struct pesa_compare_time *time)
-{
-	return time->core + time->event + time->flushed + time->drained + time->unknown;
-}
-
-void compare_add_up(struct pesa_compare *compare)
-{
-	struct pesa_compare_totals *totals = &compare->totals;
-
-	*totals = (struct pesa_compare_totals){.cycles = totals->cycles,
-					       .candidates = totals->candidates};
-	/* When unreadable code retires, only the first instruction is known. */
-	totals->no_text = (double)pesa_profile_totals(compare->profile)
-				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
-			  PESA_CYCLE;
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-
-		add_time(&totals->time, &node->time);
-		if (!node->decoded)
-			totals->no_text += time_sum(&node->time);
-		else if (node->on_path && node->class < 0)
-			totals->unsupported += time_sum(&node->time);
-		if (!node->occurrences)
-			continue;
-		totals->covered += node->time.core;
-		totals->measured += node->time.core;
-		totals->predicted +=
-			(node->retiring + node->stalled) / node->occurrences * node->executions;
-	}
-	totals->paths = compare->paths.count;
-	totals->instructions = compare->predictor.instructions;
-}
-
 /* What the class of an instruction is called: LLVM's name, if the model has it. */
 static const char *name_of(const struct pesa_mca_model *model, int class)
 {
@@ -330,7 +286,7 @@ static struct pesa_error *judge(struct pesa_compare *compare)
 static int heavier_first(const void *left, const void *right)
 {
 	const struct pesa_compare_region *a = left, *b = right;
-	double x = time_sum(&a->time), y = time_sum(&b->time);
+	double x = compare_time_sum(&a->time), y = compare_time_sum(&b->time);
 
 	if (x != y)
 		return x > y ? -1 : 1;
@@ -416,7 +372,7 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 
 		fill_instruction(compare, node,
 				 &compare->instruction[region->first + region->count++]);
-		add_time(&region->time, &node->time);
+		compare_add_time(&region->time, &node->time);
 		if (!node->occurrences)
 			continue;
 		region->measured.value += node->time.core;
@@ -430,7 +386,7 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 			region->time.core > 0 ? region->measured.value / region->time.core : 0;
 	}
 	qsort(compare->result, compare->results, sizeof(*compare->result), heavier_first);
-	while (compare->results && time_sum(&compare->result[compare->results - 1].time) <
+	while (compare->results && compare_time_sum(&compare->result[compare->results - 1].time) <
 					   compare->options.min_share * compare->totals.cycles)
 		compare->results--;
 	return add_variances(compare);

@@ -75,6 +75,22 @@ static inline int compare_latency_of(const struct pesa_mca_model *model, unsigne
 	return longest;
 }
 
+static inline void compare_add_time(struct pesa_compare_time *sum,
+				    const struct pesa_compare_time *time)
+{
+	sum->core += time->core;
+	sum->retiring += time->retiring;
+	sum->event += time->event;
+	sum->flushed += time->flushed;
+	sum->drained += time->drained;
+	sum->unknown += time->unknown;
+}
+
+static inline double compare_time_sum(const struct pesa_compare_time *time)
+{
+	return time->core + time->event + time->flushed + time->drained + time->unknown;
+}
+
 /* Report the share done to the caller; a share below the last one is not reported. */
 static inline void compare_report_progress(struct pesa_compare *compare, double share)
 {
