@@ -238,9 +238,18 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		.kinds = compare->kinds,
 		.directions = options->directions,
 		.ordered_cycles = compare->predictor.ordered_cycles,
+		.model = compare->model,
+		.finding = compare->finding,
+		.opcodes = compare->opcodes,
+		.findings = compare->findings,
 		.unexplained = compare->unexplained,
 		.totals = compare->totals,
 	};
+	compare->model = NULL;
+	compare->finding = NULL;
+	compare->opcodes = NULL;
+	compare->findings = 0;
+	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
 	if (!outcome->node)
 		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < compare->code.count; i++) {
@@ -252,15 +261,6 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 							.waits = node->waits,
 							.ambiguous = node->ambiguous};
 	}
-	outcome->model = compare->model;
-	outcome->finding = compare->finding;
-	outcome->opcodes = compare->opcodes;
-	outcome->findings = compare->findings;
-	compare->model = NULL;
-	compare->finding = NULL;
-	compare->opcodes = NULL;
-	compare->findings = 0;
-	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
 	return distance_of(compare, &outcome->distance);
 }
 

@@ -11,11 +11,12 @@
 
 #define ROUNDS_MAX   24	   /* findings, and improved values of findings */
 #define TRIALS_MAX   16	   /* values tried for one candidate */
-#define SHARE_LEAST  0.004 /* minimum effect, relative to the core time */
+#define SHARE_LEAST  0.008 /* minimum effect, relative to the core time */
 #define SIZE_PENALTY 4.0   /* twice the log-likelihood, for each doubling of a number */
 #define WIDER	     0.5   /* in doublings, for several SchedWrites or single opcodes */
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
+#define CHOICE_LEAST 0.5   /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
 #define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
@@ -472,16 +473,14 @@ struct pesa_error *compare_choose_value(struct compare_search *search,
 	/* The effect may be from an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
-	return error || !is_present(search, candidate, RIVAL * search->deviations)
+	return error || !is_present(search, candidate, CHOICE_LEAST * search->deviations)
 		       ? error
 		       : refine_value(search, candidate);
 }
 
-/* The candidate without a chosen value that explains most: a visible one, or one that explains more
- * than the visible one that explains most. */
-static struct compare_candidate *next_without_value(struct compare_search *search,
-						    const struct compare_candidate *best,
-						    double least)
+/* The candidate without a chosen value that explains most.  One that is not visible by its first step
+ * may be so by a better one. */
+static struct compare_candidate *next_without_value(struct compare_search *search, double least)
 {
 	struct compare_candidate *next = NULL;
 
@@ -489,8 +488,7 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    (is_visible(search, candidate) ||
-		     (candidate->gain > best->gain && is_rival(search, candidate, best))) &&
+		    is_present(search, candidate, CHOICE_LEAST * search->deviations) &&
 		    (!next || candidate->gain > next->gain) && !is_taken(search, candidate))
 			next = candidate;
 	}
@@ -512,13 +510,12 @@ static double net_gain(const struct compare_search *search,
 static struct pesa_error *choose_candidate(struct compare_search *search,
 					   struct compare_candidate **best, bool *significant)
 {
-	const struct compare_candidate *visible = *best;
-	double least = CHOICE_GAIN * visible->gain;
+	double least = CHOICE_GAIN * (*best)->gain;
 	struct compare_candidate *other;
 	struct pesa_error *error = NULL;
 
 	for (unsigned int i = 0; i < CHOICES_MAX && !error; i++) {
-		other = next_without_value(search, visible, least);
+		other = next_without_value(search, least);
 		if (!other)
 			break;
 		other->settled = true;
