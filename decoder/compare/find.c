@@ -40,10 +40,13 @@ static struct pesa_error *select_without_evidence(struct compare_search *search)
 {
 	struct pesa_error *error;
 
-	/* A one-sided test, corrected for the number of candidates. */
+	/* A one-sided test, corrected for the number of candidates.  Those of single opcodes, which are
+	 * added later, do not make what was found before them less certain. */
 	if (search->candidates)
 		search->deviations = pesa_estimate_deviations(
 			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
+	if (!search->entry_deviations)
+		search->entry_deviations = search->deviations;
 	error = compare_select_forward(search);
 	return error ? error : compare_exchange(search);
 }

@@ -81,17 +81,23 @@ static bool is_present(const struct compare_search *search,
 	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
 }
 
+/* Standard errors that a candidate needs to be visible. */
+static double needed(const struct compare_search *search, const struct compare_candidate *candidate)
+{
+	return candidate->opcodes ? search->deviations : search->entry_deviations;
+}
+
 static bool is_visible(const struct compare_search *search,
 		       const struct compare_candidate *candidate)
 {
-	return is_present(search, candidate, search->deviations);
+	return is_present(search, candidate, needed(search, candidate));
 }
 
 /* Whether the candidate may be what another one, which is visible, only resembles. */
 static bool is_rival(const struct compare_search *search, const struct compare_candidate *candidate,
 		     const struct compare_candidate *visible)
 {
-	return is_present(search, candidate, RIVAL * search->deviations) &&
+	return is_present(search, candidate, RIVAL * needed(search, candidate)) &&
 	       candidate->theta / candidate->error > RIVAL_LEAST * visible->theta / visible->error;
 }
 
@@ -100,7 +106,7 @@ static bool is_promising(const struct compare_search *search,
 			 const struct compare_candidate *candidate)
 {
 	return candidate->error > 0 &&
-	       candidate->theta / candidate->error > PROMISING * search->deviations &&
+	       candidate->theta / candidate->error > PROMISING * needed(search, candidate) &&
 	       candidate->shifted * candidate->theta >= PROMISING * SHARE_LEAST * search->core;
 }
 
@@ -164,7 +170,7 @@ static bool is_whole(const struct compare_search *search, const struct compare_c
 {
 	return candidate->theta > 0.5 && (search->trusting || candidate->direct > DIRECT_LEAST) &&
 	       candidate->whole >
-		       search->deviations * search->deviations +
+		       needed(search, candidate) * needed(search, candidate) +
 			       compare_size_penalty(search, candidate, candidate->value) &&
 	       candidate->shifted >= SHARE_LEAST * search->core && !is_ambiguous(search, candidate);
 }
@@ -179,7 +185,7 @@ bool compare_is_significant(const struct compare_search *search,
 static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
 					    const struct compare_candidate *candidate)
 {
-	double least = search->deviations * search->deviations;
+	double least = needed(search, candidate) * needed(search, candidate);
 
 	if (candidate->shifted < SHARE_LEAST * search->core)
 		return PESA_COMPARE_TOO_SMALL;
@@ -473,7 +479,7 @@ struct pesa_error *compare_choose_value(struct compare_search *search,
 	/* The effect may be from an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
-	return error || !is_present(search, candidate, CHOICE_LEAST * search->deviations)
+	return error || !is_present(search, candidate, CHOICE_LEAST * needed(search, candidate))
 		       ? error
 		       : refine_value(search, candidate);
 }
@@ -488,7 +494,7 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    is_present(search, candidate, CHOICE_LEAST * search->deviations) &&
+		    is_present(search, candidate, CHOICE_LEAST * needed(search, candidate)) &&
 		    (!next || candidate->gain > next->gain) && !is_taken(search, candidate))
 			next = candidate;
 	}

@@ -79,6 +79,7 @@ struct compare_search {
 	struct compare_tried tried; /* effects that have been determined */
 	unsigned int generation;    /* of the model: increases with each change of it */
 	double deviations;	    /* required theta/error, corrected for multiple tests */
+	double entry_deviations;    /* the same without the candidates of single opcodes */
 };
 
 /* Add a candidate for each entry of a used class or resource. */

@@ -472,7 +472,8 @@ static void what_a_change_makes_slower_has_to_be_slower(void **state)
 	struct compare_candidate candidate = {.effect = effect, .effects = BLOCKS, .shifted = 3000};
 	struct compare_node code[BLOCKS] = {{0}};
 	struct pesa_compare compare = {.code = {.node = code, .count = BLOCKS}};
-	const struct compare_search search = {.compare = &compare, .deviations = 3, .core = 100000};
+	const struct compare_search search = {
+		.compare = &compare, .deviations = 3, .entry_deviations = 3, .core = 100000};
 
 	(void)state;
 	for (int waits = 0; waits < 2; waits++) {
