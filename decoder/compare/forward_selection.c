@@ -138,8 +138,15 @@ double compare_size_penalty(const struct compare_search *search,
  * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
  * the whole.
  */
+static bool is_memory(const struct compare_node *node)
+{
+	return pesa_opcode_get(node->insn.opcode)->properties &
+	       (PESA_OPCODE_LOAD | PESA_OPCODE_STORE);
+}
+
 /* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
- * as well as the opcode that the candidate makes slower. */
+ * as well as an opcode that takes longer, and the candidate is about that opcode, or about a load or
+ * store there. */
 static bool is_ambiguous(const struct compare_search *search,
 			 const struct compare_candidate *candidate)
 {
@@ -148,7 +155,7 @@ static bool is_ambiguous(const struct compare_search *search,
 
 	for (uint32_t i = 0, end; i < candidate->effects; i = end) {
 		uint32_t group = node[candidate->effect[i].node].group;
-		bool any = false;
+		bool any = false, touched = false;
 		double size = 0;
 
 		for (end = i; end < candidate->effects; end++) {
@@ -157,11 +164,12 @@ static bool is_ambiguous(const struct compare_search *search,
 			if (one->group != group)
 				break;
 			size += fabs(candidate->effect[end].cycles);
-			any |= one->ambiguous &&
-			       compare_touches_node(search->original, candidate, one);
+			any |= one->ambiguous;
+			touched |= (one->ambiguous || is_memory(one)) &&
+				   compare_touches_node(search->original, candidate, one);
 		}
 		sum += size;
-		ambiguous += any ? size : 0;
+		ambiguous += any && touched ? size : 0;
 	}
 	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum;
 }
