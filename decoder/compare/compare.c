@@ -517,10 +517,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	memo_free(compare->predictor.memo);
 	free(compare->predicted);
 	free(compare->variance);
-	for (unsigned int i = 0; compare->opcodes && i < compare->findings; i++)
-		free(compare->opcodes[i].one);
-	free(compare->opcodes);
-	free(compare->finding);
+	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
 	free(compare->result);
 	free(compare->instruction);
 	free(compare);

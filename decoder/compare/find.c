@@ -12,6 +12,7 @@
 
 #include "decoder/compare/alternatives.h"
 #include "decoder/compare/search.h"
+#include "decoder/compare/waits.h"
 
 #define AGAIN_MAX 2   /* searches after the first one */
 #define NEARER	  0.7 /* of the differences that are left, to be preferred to the search before */
@@ -204,8 +205,8 @@ struct outcome {
 	double distance;
 };
 
-static void free_findings(struct pesa_compare_finding *finding, struct compare_opcodes *opcodes,
-			  unsigned int findings)
+void compare_findings_free(struct pesa_compare_finding *finding, struct compare_opcodes *opcodes,
+			   unsigned int findings)
 {
 	for (unsigned int i = 0; opcodes && i < findings; i++)
 		free(opcodes[i].one);
@@ -215,7 +216,7 @@ static void free_findings(struct pesa_compare_finding *finding, struct compare_o
 
 static void free_outcome(struct outcome *outcome)
 {
-	free_findings(outcome->finding, outcome->opcodes, outcome->findings);
+	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
 	pesa_mca_model_free(outcome->model);
 	free(outcome->node);
 }
@@ -284,7 +285,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	compare->kinds = outcome->kinds;
 	options->directions = outcome->directions;
 	compare->predictor.ordered_cycles = outcome->ordered_cycles;
-	free_findings(compare->finding, compare->opcodes, compare->findings);
+	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
 	pesa_mca_model_free(compare->model);
 	compare->model = outcome->model;
 	compare->finding = outcome->finding;
@@ -298,15 +299,21 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	return compare_predict_all(compare, options);
 }
 
+/* Take no load to wait for what the code does not name, and nothing to be uncertain. */
+static void forget_waits(struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++) {
+		code->node[i].uncertain = 0;
+		code->node[i].waits = COMPARE_WAITS_AS_CODED;
+		code->node[i].ambiguous = false;
+	}
+}
+
 /* Choose all that is chosen for the paths, with the present model. */
 static struct pesa_error *choose_again(struct pesa_compare *compare,
 				       struct compare_path_options *options)
 {
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		compare->code.node[i].uncertain = 0;
-		compare->code.node[i].waits = 0;
-		compare->code.node[i].ambiguous = false;
-	}
+	forget_waits(&compare->code);
 	options->directions = COMPARE_EVENLY;
 	compare->predictor.ordered_cycles = 0;
 	return compare_predict_ordered(compare, options);
@@ -364,12 +371,12 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 static bool any_waits(const struct compare_code *code)
 {
 	for (uint32_t i = 0; i < code->count; i++)
-		if (code->node[i].waits)
+		if (code->node[i].waits != COMPARE_WAITS_AS_CODED)
 			return true;
 	return false;
 }
 
-/* Take no load to wait for what the code does not name, and find a tentative model with that. */
+/* Find a tentative model while no load waits for what the code does not name. */
 static struct pesa_error *search_without_waits(struct pesa_compare *compare,
 					       const struct pesa_mca_model *original,
 					       struct compare_path_options *options)
@@ -379,11 +386,7 @@ static struct pesa_error *search_without_waits(struct pesa_compare *compare,
 
 	if (!error)
 		error = pesa_mca_model_vary(original, &compare->model);
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		compare->code.node[i].uncertain = 0;
-		compare->code.node[i].waits = 0;
-		compare->code.node[i].ambiguous = false;
-	}
+	forget_waits(&compare->code);
 	if (!error)
 		error = compare_predict_all(compare, options);
 	if (!error)

@@ -133,11 +133,6 @@ double compare_size_penalty(const struct compare_search *search,
 	return SIZE_PENALTY * sum;
 }
 
-/*
- * Whether the whole effect is present.  Values of a model are integers, so part of a step is
- * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
- * the whole.
- */
 static bool is_memory(const struct compare_node *node)
 {
 	return pesa_opcode_get(node->insn.opcode)->properties &
@@ -174,6 +169,11 @@ static bool is_ambiguous(const struct compare_search *search,
 	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum;
 }
 
+/*
+ * Whether the whole effect is present.  Values of a model are integers, so part of a step is
+ * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
+ * the whole.
+ */
 static bool is_whole(const struct compare_search *search, const struct compare_candidate *candidate)
 {
 	return candidate->theta > 0.5 && (search->trusting || candidate->direct > DIRECT_LEAST) &&

@@ -138,6 +138,9 @@ struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 void compare_sum_redirects(struct pesa_compare *compare);
 /* Compute the totals, with the present prediction as the model's. */
 void compare_add_up(struct pesa_compare *compare);
+/* Free findings, and the opcodes of each; these may be NULL. */
+void compare_findings_free(struct pesa_compare_finding *finding, struct compare_opcodes *opcodes,
+			   unsigned int findings);
 /* Infer findings.  Afterwards the prediction is that of the corrected model.  What was chosen for the
  * predictions may be chosen again (find.c). */
 struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options);
