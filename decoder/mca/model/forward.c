@@ -93,22 +93,19 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 	struct mca_lowered *store =
 		distance <= load->source ? find_source(block, load->source - distance) : NULL;
 	struct pesa_error *error;
+	int latency, early;
 
 	if (!store || !store->description->store || !load->description->load ||
 	    (partly && !options->drain_latency))
 		return NULL;
-	if (instruction->after_store) {
-		error = leave(block, store, false, 0, &reg);
-		return error || !reg ? error : read_from(block, load, reg, 0);
-	}
-	error = leave(block, store, partly,
-		      partly ? (int)options->drain_latency
-			     : store->description->latency + (int)options->forward_latency,
-		      &reg);
-	if (error || !reg)
-		return error;
+	latency = partly ? (int)options->drain_latency
+			 : store->description->latency + (int)options->forward_latency;
 	/* The data is needed when the load completes, not when it issues. */
-	return read_from(block, load, reg, load->description->latency);
+	early = load->description->latency;
+	if (instruction->after_store)
+		latency = early = 0;
+	error = leave(block, store, partly, latency, &reg);
+	return error || !reg ? error : read_from(block, load, reg, early);
 }
 
 struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_lowered *barrier,
