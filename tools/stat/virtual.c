@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "daemon/events/generic.h"
 #include "decoder/core/events.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
@@ -45,44 +46,47 @@ static const struct {
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* perf's names of what the virtual core counts. */
+/* perf's names of what the virtual core counts, beside those of standard events (daemon/events/generic.h). */
 static const struct {
 	const char *perf, *name;
-} generic[] = {
-	{"cycles", "CYCLES.HART"},
+} synonyms[] = {
 	{"cpu-cycles", "CYCLES.HART"},
-	{"instructions", "INST.RET"},
-	{"branches", "INST.BRJMP.RET"},
 	{"branch-instructions", "INST.BRJMP.RET"},
-	{"branch-misses", "INST.MISPRED.RET"},
-	{"cache-references", "CACHE.LL.ACCESS"},
-	{"cache-misses", "CACHE.LL.MISS"},
-	{"L1-dcache-loads", "CACHE.L1D.RD.DATA.ACCESS"},
-	{"L1-dcache-load-misses", "CACHE.L1D.RD.DATA.MISS"},
-	{"L1-dcache-stores", "CACHE.L1D.WR.ACCESS"},
-	{"L1-dcache-store-misses", "CACHE.L1D.WR.MISS"},
-	{"L1-icache-loads", "CACHE.L1I.RD.CODE.ACCESS"},
-	{"L1-icache-load-misses", "CACHE.L1I.RD.CODE.MISS"},
 	{"dTLB-loads", "TLB.L1D.LDST.ACCESS"},
 	{"dTLB-load-misses", "TLB.L1D.LDST.MISS"},
-	{"iTLB-loads", "TLB.L1I.CODE.ACCESS"},
-	{"iTLB-load-misses", "TLB.L1I.CODE.MISS"},
 };
+
+/* An event that is looked for by the first `length` bytes of perf's name. */
+struct sought {
+	const char *perf;
+	size_t length;
+	const char *name; /* NULL: not found */
+};
+
+static void consider(struct sought *sought, const char *perf, const char *name)
+{
+	if (strlen(perf) == sought->length && !strncasecmp(perf, sought->perf, sought->length))
+		sought->name = name;
+}
+
+static void consider_standard(void *context, const struct pesa_event_entry *entry)
+{
+	consider(context, entry->terms, entry->name);
+}
 
 /* The event that perf's NAME or NAME:MODIFIERS means; any other name as it is.  The virtual core counts user
  * code, exactly, so that of the modifiers u and p have no effect. */
 static const char *own_name(const char *pattern)
 {
-	const size_t length = strcspn(pattern, ":");
-	const char *modifiers = pattern + length + (pattern[length] == ':');
+	struct sought sought = {.perf = pattern, .length = strcspn(pattern, ":")};
+	const char *modifiers = pattern + sought.length + (pattern[sought.length] == ':');
 
 	if (modifiers[strspn(modifiers, "up")])
 		return pattern;
-	for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
-		if (strlen(generic[i].perf) == length &&
-		    !strncasecmp(generic[i].perf, pattern, length))
-			return generic[i].name;
-	return pattern;
+	pesa_event_standard_each(consider_standard, &sought);
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		consider(&sought, synonyms[i].perf, synonyms[i].name);
+	return sought.name ? sought.name : pattern;
 }
 
 static bool choose_one(const char *pattern, bool chosen[EVENTS])
