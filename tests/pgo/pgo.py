@@ -19,7 +19,8 @@ mean of 200k.  --own-flags are beside the compiler's own profile.
 --stale adds a profile (200k) of a build with other flags, -fno-inline, of the same sources; its table is one of its own.
 
 Recordings, counts and programs stay in the cache, by the contents of all that they are made of, so that a run that was
-interrupted goes on where it was; with --cached nothing is built or run, and programs that are not complete are left out.  With -o the tables in FILE (Documentation/pgo.md) are replaced.
+interrupted goes on where it was; with --cached nothing is built or run, and programs that are not complete are left out.  With -o
+the tables in FILE (Documentation/pgo.md) are replaced.
 """
 import argparse
 import concurrent.futures
