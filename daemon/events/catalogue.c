@@ -315,6 +315,16 @@ pesa_event_catalogue_find(const struct pesa_event_catalogue *catalogue, const ch
 		       : NULL;
 }
 
+const struct pesa_event_definition *
+pesa_event_catalogue_leader(const struct pesa_event_catalogue *catalogue,
+			    enum pesa_event_cycles cycles)
+{
+	for (size_t i = 0; i < catalogue->events.count; i++)
+		if (catalogue->events.definitions[i].cycles == cycles)
+			return &catalogue->events.definitions[i];
+	return NULL;
+}
+
 /* A Unit is in capitals, the PMU's name in sysfs is not. */
 static void name_pmu(const struct pesa_event_definition *definition, char *name, size_t size)
 {

@@ -36,6 +36,10 @@ void pesa_event_catalogue_free(struct pesa_event_catalogue *catalogue);
 /* Case-insensitive.  NULL: not found. */
 const struct pesa_event_definition *
 pesa_event_catalogue_find(const struct pesa_event_catalogue *catalogue, const char *name);
+/* The event whose overflows stand for cycles of these modes.  NULL: the files name none. */
+const struct pesa_event_definition *
+pesa_event_catalogue_leader(const struct pesa_event_catalogue *catalogue,
+			    enum pesa_event_cycles cycles);
 /* Resolve the event with the PMU that it belongs to. */
 struct pesa_error *pesa_event_catalogue_resolve(const struct pesa_event_definition *definition,
 						const char *devices, struct pesa_event_name *event);

@@ -218,6 +218,24 @@ static bool read_names(struct parser *parser, json_object *entry,
 	return true;
 }
 
+/* "user", "supervisor" */
+static bool read_cycles(struct parser *parser, json_object *entry,
+			struct pesa_event_definition *definition)
+{
+	const char *text = string_member(entry, "SampleCycles");
+
+	if (!text)
+		return true;
+	if (!strcmp(text, "user"))
+		definition->cycles = PESA_EVENT_CYCLES_USER;
+	else if (!strcmp(text, "supervisor"))
+		definition->cycles = PESA_EVENT_CYCLES_SUPERVISOR;
+	else
+		complain(parser, parser->entry, "SampleCycles is user or supervisor, not '%.32s'",
+			 text);
+	return definition->cycles != PESA_EVENT_CYCLES_NONE;
+}
+
 static bool read_entry(struct parser *parser, json_object *entry,
 		       struct pesa_event_definition *definition)
 {
@@ -226,7 +244,7 @@ static bool read_entry(struct parser *parser, json_object *entry,
 	bool has;
 
 	if (!read_names(parser, entry, definition) || !read_terms(parser, entry, definition) ||
-	    !read_scale(parser, entry, definition))
+	    !read_scale(parser, entry, definition) || !read_cycles(parser, entry, definition))
 		return false;
 	if (!definition->terms && !definition->standard) {
 		complain(parser, parser->entry, "event %s has neither EventCode nor ConfigCode",

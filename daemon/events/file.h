@@ -6,7 +6,7 @@
  * A file is an array of objects, one per event: EventName; EventCode, the value of the PMU's term
  * `event`, or ConfigCode, all of perf_event_attr.config; ArchStdEvent, the name of a standard event
  * whose members are the default; BriefDescription, PublicDescription; Unit, the PMU; ScaleUnit,
- * "64Bytes"; SampleAfterValue, a period.  Documentation/events.md describes them all.
+ * "64Bytes"; SampleAfterValue, a period; SampleCycles, ours, see below.  Documentation/events.md describes them all.
  *
  * A map, mapfile.csv, maps processor ids MVENDORID-MARCHID-MIMPID to directories: a line has a
  * pattern (an extended regular expression that must match the whole id), a version, the directory,
@@ -23,6 +23,16 @@
 
 #include "pesa/error.h"
 
+/*
+ * The cycles that an event counts, where event files say so (SampleCycles): its overflows can stand
+ * for those of `cycles`.
+ */
+enum pesa_event_cycles {
+	PESA_EVENT_CYCLES_NONE,
+	PESA_EVENT_CYCLES_USER,	      /* in user mode */
+	PESA_EVENT_CYCLES_SUPERVISOR, /* in supervisor mode: the kernel */
+};
+
 struct pesa_event_definition {
 	char *name;	   /* NULL: as in `standard` */
 	char *standard;	   /* from ArchStdEvent; NULL: none */
@@ -32,6 +42,7 @@ struct pesa_event_definition {
 	char unit[32];	   /* unit of scaled counts; "": a number of events */
 	double scale;	   /* 0: not given */
 	uint64_t period;   /* 0: not given */
+	enum pesa_event_cycles cycles;
 	bool deprecated;
 };
 

@@ -128,6 +128,18 @@ static uint64_t earlier_id(const struct hardware *hardware, unsigned int event, 
 	return hardware->events[event].ids[0];
 }
 
+/* The id of the first event for the same task and CPU, whose samples those of `added` shall be. */
+static uint64_t joined_id(const struct hardware *hardware, const struct hardware_descriptor *added)
+{
+	for (size_t i = 0; i < hardware->descriptor_count; i++) {
+		const struct hardware_descriptor *first = &hardware->descriptors[i];
+
+		if (!first->event && first->cpu == added->cpu && first->task == added->task)
+			return first->file_id;
+	}
+	return hardware->events[0].ids[0];
+}
+
 static struct pesa_error *grow_descriptors(struct hardware *hardware)
 {
 	size_t room = hardware->descriptor_room ? hardware->descriptor_room * 2 : 64;
@@ -161,7 +173,12 @@ static struct pesa_error *add_descriptor(struct hardware *hardware, int descript
 		close(descriptor);
 		return error;
 	}
-	if (hardware->ids && opened->id_count) {
+	if (opened->joins && hardware->events[0].id_count) {
+		added.file_id = joined_id(hardware, &added);
+		opened->ids[0] = added.file_id;
+		opened->id_count = 1;
+		hardware->renumbered = true;
+	} else if (hardware->ids && opened->id_count) {
 		added.file_id = earlier_id(hardware, event, cpu);
 		hardware->renumbered = true;
 	} else {
@@ -303,6 +320,8 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 		error = pesa_event_resolve(&source, options->events[i], &hardware->events[i].name);
 		if (error)
 			break;
+		hardware->events[i].joins = options->joined && i;
+		hardware->events[i].attribute = options->joined ? 0 : i;
 		hardware->event_count++;
 		apart = needs_tracking(hardware, cpus);
 		sampling.tracking = i == 0 && !apart;
@@ -316,9 +335,13 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 	if (error)
 		return error;
 	if (needs_tracking(hardware, cpus)) {
+		struct hardware_event *last = &hardware->events[hardware->event_count - 1];
+		struct hardware_event *tracking = &hardware->events[hardware->event_count++];
+
 		sampling.tracking = true;
 		sampling.backward = false;
-		pesa_event_tracking(&hardware->events[hardware->event_count++].name, &sampling);
+		pesa_event_tracking(&tracking->name, &sampling);
+		tracking->attribute = last->attribute + 1;
 	}
 	return NULL;
 }
@@ -557,7 +580,7 @@ struct pesa_error *hardware_write_lost(struct hardware *hardware, uint64_t *lost
 		}
 		*lost += sum;
 		if (sum > event->lost_in_files)
-			error = pesa_perfdata_write_lost(hardware->writer, i,
+			error = pesa_perfdata_write_lost(hardware->writer, event->attribute,
 							 sum - event->lost_in_files, 0);
 		event->lost_in_files = sum;
 	}

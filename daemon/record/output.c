@@ -59,7 +59,6 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct pesa_perfdata_writer_options options = {
 		.attributes = attributes,
-		.attribute_count = hardware->event_count,
 		.compression = hardware->options->compression,
 		.command = hardware->options->command,
 		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
@@ -71,10 +70,16 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
 		const struct hardware_event *event = &hardware->events[i];
 
-		attributes[i].attr = event->name.attr;
-		attributes[i].name = event->name.name;
-		attributes[i].ids = event->ids;
-		attributes[i].id_count = event->id_count;
+		if (event->joins)
+			continue;
+		attributes[event->attribute] = (struct pesa_perfdata_writer_attribute){
+			.attr = event->name.attr,
+			.name = !i && hardware->options->joined ? hardware->options->joined
+								: event->name.name,
+			.ids = event->ids,
+			.id_count = event->id_count,
+		};
+		options.attribute_count = event->attribute + 1;
 		if (event->name.pmu.has_capabilities && !options.capabilities) {
 			options.capabilities = &event->name.pmu.capabilities;
 			options.pmu = event->name.pmu.name;

@@ -34,7 +34,12 @@ struct pesa_hardware_options {
 	const char *devices;
 	const struct pesa_event_catalogue *catalogue; /* event files; NULL: none */
 	const char *const *events;
-	unsigned int event_count;      /* 1 to PESA_HARDWARE_EVENTS_MAX */
+	unsigned int event_count; /* 1 to PESA_HARDWARE_EVENTS_MAX */
+	/*
+	 * The events count the same thing in modes that exclude each other (source.h): in the file
+	 * they are one event of this name.  NULL: they are events of their own.
+	 */
+	const char *joined;
 	struct pesa_sampling sampling; /* backward, tracking and enable_on_exec are set by the
 				        * recorder */
 	bool system_wide;

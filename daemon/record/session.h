@@ -21,6 +21,8 @@ struct hardware_event {
 	struct pesa_event_name name;
 	uint64_t *ids;
 	uint32_t id_count;
+	bool joins;		/* its samples are written as those of the first event */
+	unsigned int attribute; /* number of the event in the file */
 	uint64_t lost_in_files; /* lost samples that earlier files have */
 	uint64_t lost_closed;	/* lost samples of closed descriptors */
 	uint64_t counted; /* sum of the periods of all samples, as last read from the kernel */

@@ -16,8 +16,7 @@
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"
 
-#define DEFAULT_EVENT "pesa/cycles/"
-#define SECOND	      UINT64_C(1000000000)
+#define SECOND UINT64_C(1000000000)
 
 void record_hardware_init(struct record_hardware *hardware)
 {
@@ -46,12 +45,18 @@ enum {
 	KEY_SWITCH_OUTPUT,
 	KEY_CALL_GRAPH,
 	KEY_CGROUPS,
+	KEY_REQUIRE,
 };
 
 static const struct argp_option descriptions[] = {
 	{NULL, 0, NULL, 0, "Through the kernel:", 2},
 	{"event", 'e', "EVENTS", 0,
-	 "What to sample, with commas between (default: pesa/cycles/), e.g. pesa/cycles/u, cycles",
+	 "What to sample, with commas between (default: the best source that works here), e.g. "
+	 "pesa/cycles/u, cycles",
+	 0},
+	{"require", KEY_REQUIRE, "LEVEL", 0,
+	 "Without -e: refuse sources that tell less than details (cycle stacks), pc (exact PCs), "
+	 "cycles, leader (the processor's own events of cycles) or clock (time)",
 	 0},
 	{"all-cpus", 'a', NULL, 0, "Whatever runs, on all CPUs", 0},
 	{"cpu-list", 'C', "CPUS", 0, "Whatever runs, on these: 0-3,8", 0},
@@ -195,6 +200,7 @@ static const char *option_name(int key)
 		{KEY_SNAPSHOT, "--snapshot"},
 		{KEY_CGROUPS, "--all-cgroups"},
 		{KEY_SWITCH_OUTPUT, "--switch-output"},
+		{KEY_REQUIRE, "--require"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -237,6 +243,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'g':
 	case KEY_CALL_GRAPH:
 		set_callchain(hardware, argument, state);
+		return 0;
+	case KEY_REQUIRE:
+		if (!pesa_source_level_parse(argument, &hardware->require))
+			profile_bad_value(state, "--require", argument,
+					  "details, pc, cycles, leader, clock");
+		hardware->has_require = true;
 		return 0;
 	case KEY_CGROUPS:
 		result->sampling.cgroups = true;
@@ -298,6 +310,8 @@ const char *record_hardware_check(const struct record_hardware *hardware)
 		wrong = "processes (-p, -t) and whole CPUs (-a, -C) exclude each other";
 	else if (tasks && options->program)
 		wrong = "processes (-p, -t) and a program to run exclude each other";
+	else if (hardware->has_require && options->event_count)
+		wrong = "--require is for the source that is chosen without -e";
 	else if ((options->snapshot || options->switch_on_signal || options->switch_bytes ||
 		  options->switch_time) &&
 		 !is_file(options->output))
@@ -379,10 +393,27 @@ static void print_summary(const struct pesa_hardware_options *options,
 				    summary->samples, file, (double)summary->bytes / 1e6);
 }
 
-static struct pesa_error *write_json(const struct pesa_hardware_options *options,
+/* The source that was chosen; NULL: -e named the events. */
+static json_object *source_json(const struct record_hardware *hardware)
+{
+	const struct pesa_sampling_source *source = &hardware->source;
+	json_object *one;
+
+	if (!hardware->chosen)
+		return NULL;
+	one = json_object_new_object();
+	json_object_object_add(one, "level", ui_json_string(pesa_source_level_name(source->level)));
+	json_object_object_add(one, "meaning",
+			       ui_json_string(pesa_source_level_meaning(source->level)));
+	json_object_object_add(one, "why", *source->why ? ui_json_string(source->why) : NULL);
+	return one;
+}
+
+static struct pesa_error *write_json(const struct record_hardware *hardware,
 				     const struct pesa_hardware_summary *summary, const char *path,
 				     int status)
 {
+	const struct pesa_hardware_options *options = &hardware->options;
 	struct pesa_error *error;
 	struct ui_json json;
 	FILE *stream;
@@ -395,6 +426,7 @@ static struct pesa_error *write_json(const struct pesa_hardware_options *options
 	for (unsigned int i = 0; i < options->event_count; i++)
 		ui_json_element(&json, ui_json_string(options->events[i]));
 	ui_json_array_end(&json);
+	ui_json_member(&json, "source", source_json(hardware));
 	ui_json_member(&json, "output", ui_json_string(summary->file));
 	ui_json_member(&json, "files", ui_json_count(summary->files));
 	ui_json_member(&json, "bytes", ui_json_count(summary->bytes));
@@ -419,6 +451,44 @@ static struct pesa_error *write_json(const struct pesa_hardware_options *options
 
 /* ---- The recording ------------------------------------------------------------------------- */
 
+/* Tell what was chosen and what it means. */
+static void print_source(const struct record_hardware *hardware)
+{
+	const struct pesa_sampling_source *source = &hardware->source;
+	const struct pesa_hardware_options *options = &hardware->options;
+
+	safe_output_message("pesa record: sampling %s: %s%s%s%s%s",
+			    options->joined ? options->joined : options->events[0],
+			    pesa_source_level_meaning(source->level),
+			    source->level == PESA_SOURCE_CLOCK && options->sampling.period
+				    ? "; -c counts nanoseconds"
+				    : "",
+			    *source->why ? " (" : "", source->why,
+			    source->level == PESA_SOURCE_DETAILS ? "" : "; see 'pesa doctor')");
+}
+
+/* Choose what to sample, because no event was named. */
+static struct pesa_error *choose_source(struct record_hardware *hardware)
+{
+	struct pesa_hardware_options *options = &hardware->options;
+	struct pesa_sampling_source *source = &hardware->source;
+	struct pesa_error *error = NULL;
+
+	pesa_source_choose(&hardware->names.source, options->system_wide, &PESA_SOURCE_KERNEL,
+			   source);
+	hardware->chosen = true;
+	if (hardware->has_require)
+		error = pesa_source_require(source, hardware->require);
+	for (unsigned int i = 0; i < source->event_count; i++)
+		hardware->events[options->event_count++] = source->events[i];
+	if (source->event_count > 1) {
+		snprintf(hardware->joined, sizeof(hardware->joined), "%s+%s", source->events[0],
+			 source->events[1]);
+		options->joined = hardware->joined;
+	}
+	return error;
+}
+
 int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants_json,
 			const char *json)
 {
@@ -430,14 +500,19 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 	options->events = hardware->events;
 	options->processes = hardware->processes;
 	options->threads = hardware->threads;
-	if (!options->event_count)
-		hardware->events[options->event_count++] = DEFAULT_EVENT;
 	/* CPUs were given: record all tasks on them, even if there is a program. */
 	options->system_wide |= options->has_cpus;
 	error = event_options_load(&hardware->names, "record");
 	if (error)
 		return profile_fail("record", error);
 	options->catalogue = hardware->names.source.catalogue;
+	if (!options->event_count) {
+		error = choose_source(hardware);
+		if (error)
+			return profile_fail("record", error);
+		if (!quiet)
+			print_source(hardware);
+	}
 	error = pesa_hardware_record(options, &summary);
 	status = virtual_core_exit_status(summary.status);
 	/* The error says why the program did not end, if it began. */
@@ -446,6 +521,6 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 		print_summary(options, &summary);
 	print_problems(options, &summary);
 	if (!error && wants_json)
-		error = write_json(options, &summary, json, status);
+		error = write_json(hardware, &summary, json, status);
 	return error ? profile_fail("record", error) : status;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "daemon/record/record.h"
+#include "daemon/record/source.h"
 #include "tools/record/event_options.h"
 
 struct record_hardware {
@@ -18,7 +19,12 @@ struct record_hardware {
 	struct event_options names;  /* where event names are looked up */
 	pid_t *processes, *threads;
 	bool chains_named; /* -g said how chains are to be found */
-	const char *asked; /* the first option given that requires the kernel */
+	bool has_require;
+	enum pesa_source_level require;	    /* the worst source that the user accepts */
+	struct pesa_sampling_source source; /* chosen without -e; valid if `chosen` */
+	bool chosen;
+	char joined[2 * 128]; /* name of the event whose parts several events count */
+	const char *asked;    /* the first option given that requires the kernel */
 };
 
 void record_hardware_init(struct record_hardware *hardware);

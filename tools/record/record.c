@@ -336,9 +336,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "[--] PROGRAM [ARGUMENTS...]\n-a | -C CPUS | -p PIDS | -t TIDS",
-	.doc = "Sample a program, processes or whole CPUs and write a perf.data file.  Where the "
-	       "kernel has the PMU pesa, the samples are the hardware's; with --core, and on hosts "
-	       "that are not RISC-V, a RISC-V program runs on the virtual core.\v"
+	.doc = "Sample a program, processes or whole CPUs and write a perf.data file.  The kernel "
+	       "takes the samples, from the best source that works here, which is named: the PMU "
+	       "pesa, cycles, or a clock.  With --core, and on hosts that are not RISC-V, a RISC-V "
+	       "program runs on the virtual core.\v"
 	       "The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it "
 	       "could not be recorded.  The emulator is qemu-riscv64, or what PESA_QEMU "
 	       "names.\n"
@@ -686,53 +687,29 @@ static int record_hardware(struct arguments *arguments, char **command)
 				   arguments->printed.wants_json, arguments->printed.json);
 }
 
-/* Whether this machine cannot run a program because it is one for RISC-V. */
-static bool is_foreign(char *const *program)
+/*
+ * Choose kernel or virtual core.  The options decide; without any, the kernel records on a RISC-V
+ * machine.  Elsewhere it records this machine's own programs, and with cycles named (-e) all that
+ * is not for RISC-V.
+ */
+static bool is_for_hardware(const struct arguments *arguments)
 {
-#ifdef __riscv
-	(void)program;
-	return false;
-#else
-	struct pesa_program probed;
+	bool hardware = true;
+
+	if (arguments->virtual)
+		return false;
+	if (arguments->hardware.asked)
+		return true;
+#ifndef __riscv
+	struct pesa_program probed = {.kind = PESA_PROGRAM_OTHER};
 	char path[PATH_MAX];
 
-	if (!program || !pesa_path_program(program[0], path))
-		return false;
-	pesa_program_probe(path, &probed);
-	return probed.kind == PESA_PROGRAM_RISCV;
+	if (arguments->program && pesa_path_program(arguments->program[0], path))
+		pesa_program_probe(path, &probed);
+	hardware = arguments->hardware.options.event_count ? probed.kind != PESA_PROGRAM_RISCV
+							   : probed.kind == PESA_PROGRAM_FOREIGN;
 #endif
-}
-
-/*
- * Choose kernel or virtual core: by the options; events other than cycles are the kernel's; otherwise the kernel if it has the PMU.  A RISC-V
- * machine without the PMU is an error; elsewhere a RISC-V program can only run on the virtual core.
- */
-static struct pesa_error *choose_source(const struct arguments *arguments, bool *hardware)
-{
-	struct pesa_pmu pmu;
-	struct pesa_error *error;
-
-	*hardware = !arguments->virtual;
-	if (arguments->virtual)
-		return NULL;
-	if (arguments->hardware.options.event_count) {
-		*hardware = arguments->hardware.asked || !is_foreign(arguments->program);
-		return NULL;
-	}
-	error = pesa_pmu_open(PESA_PMU_DIRECTORY, PESA_PMU_NAME, &pmu);
-	if (!error || error->code != PESA_ERROR_NOT_FOUND)
-		return error;
-	pesa_error_free(error);
-#ifndef __riscv
-	if (!arguments->hardware.asked) {
-		*hardware = false;
-		return NULL;
-	}
-#endif
-	return pesa_error_create(
-		PESA_ERROR_NOT_FOUND,
-		"this kernel has no PMU 'pesa': load its driver ('modprobe pesa'), run the program "
-		"on the virtual core (--core ooo-4), or sample without it (-e cycles, -e cpu-clock)");
+	return hardware;
 }
 
 /*
@@ -779,7 +756,6 @@ int pesa_command_record(int argc, char **argv)
 		.compression = COMPRESSION_DEFAULT,
 	};
 	struct pesa_error *error;
-	bool hardware;
 	char **command;
 	int status;
 
@@ -793,14 +769,13 @@ int pesa_command_record(int argc, char **argv)
 	error = command ? name_outputs(&arguments) : pesa_error_no_memory();
 	if (!error)
 		error = check_outputs(&arguments);
-	if (!error)
-		error = choose_source(&arguments, &hardware);
 	if (error) {
 		status = profile_fail("record", error);
 	} else {
 		command[0] = (char *)"pesa";
 		memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
-		status = (hardware ? record_hardware : record_virtual)(&arguments, command);
+		status = (is_for_hardware(&arguments) ? record_hardware
+						      : record_virtual)(&arguments, command);
 	}
 	free(command);
 	arguments_free(&arguments);
