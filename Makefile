@@ -99,7 +99,7 @@ endif
 # All C files below folders.
 sources_in = $(sort $(shell find $(1) -name '*.c'))
 
-lib_sources := $(call sources_in,decoder daemon/events daemon/record daemon/vcore)
+lib_sources := $(call sources_in,decoder daemon/events daemon/machine daemon/record daemon/vcore)
 # The library for others is what include/pesa declares and what that needs: not the text of pesa mca's views,
 # and not the readers of files that only the tools take.
 public_sources := $(filter-out $(filter-out %/cycle_stack.c,$(wildcard decoder/mca/views/*.c)) \

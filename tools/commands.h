@@ -7,26 +7,27 @@
 #define TOOLS_COMMANDS_H
 
 /* One line for each, sorted as `pesa --help` shows them. */
-#define PESA_COMMANDS                                                                            \
-	COMMAND(advise, "say what a compiler could do otherwise, with the cycles at stake")      \
-	COMMAND(annotate, "show source and instructions of a function with their cycle stacks")  \
-	COMMAND(archive,                                                                         \
-		"pack a recording with the binaries that it needs, to decode it elsewhere")      \
-	COMMAND(compare, "set measured cycles against what a processor model predicts")          \
-	COMMAND(diff, "show what changed from one recording to another")                         \
-	COMMAND(error, "compare a sampled profile with the exact one")                           \
-	COMMAND(explain, "say in words where a function's time goes, why, and what to try")      \
-	COMMAND(export, "write a recording for pprof, speedscope and other tools")               \
-	COMMAND(import,                                                                          \
-		"profile an RTL or gem5 run: a pipeline trace as samples and exact profile")     \
-	COMMAND(list, "show core descriptions and events to record with")                        \
-	COMMAND(mca, "predict the cycles of a block of assembly on a processor")                 \
-	COMMAND(merge, "make one recording of many: of ranks, hosts, intervals")                 \
-	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core") \
-	COMMAND(report, "show where the cycles went, by function, line or instruction")          \
-	COMMAND(script, "print every sample, decoded, one a line")                               \
-	COMMAND(stat, "count events, through the kernel or on the virtual core")                 \
-	COMMAND(top, "show functions and their cycle stacks live, from the daemon or an event")  \
+#define PESA_COMMANDS                                                                             \
+	COMMAND(advise, "say what a compiler could do otherwise, with the cycles at stake")       \
+	COMMAND(annotate, "show source and instructions of a function with their cycle stacks")   \
+	COMMAND(archive,                                                                          \
+		"pack a recording with the binaries that it needs, to decode it elsewhere")       \
+	COMMAND(compare, "set measured cycles against what a processor model predicts")           \
+	COMMAND(diff, "show what changed from one recording to another")                          \
+	COMMAND(doctor, "say what this machine has for sampling, and what mends what is missing") \
+	COMMAND(error, "compare a sampled profile with the exact one")                            \
+	COMMAND(explain, "say in words where a function's time goes, why, and what to try")       \
+	COMMAND(export, "write a recording for pprof, speedscope and other tools")                \
+	COMMAND(import,                                                                           \
+		"profile an RTL or gem5 run: a pipeline trace as samples and exact profile")      \
+	COMMAND(list, "show core descriptions and events to record with")                         \
+	COMMAND(mca, "predict the cycles of a block of assembly on a processor")                  \
+	COMMAND(merge, "make one recording of many: of ranks, hosts, intervals")                  \
+	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core")  \
+	COMMAND(report, "show where the cycles went, by function, line or instruction")           \
+	COMMAND(script, "print every sample, decoded, one a line")                                \
+	COMMAND(stat, "count events, through the kernel or on the virtual core")                  \
+	COMMAND(top, "show functions and their cycle stacks live, from the daemon or an event")   \
 	COMMAND(topdown, "show what the core's slots were used and lost for")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);

@@ -118,6 +118,26 @@ static struct pesa_source_answer try_here(void *context, struct pesa_event_name 
 	return answer;
 }
 
+static struct pesa_source_answer try_counting(void *context, struct pesa_event_name *event)
+{
+	struct pesa_source_answer answer = {.refusal = 0};
+	int descriptor;
+
+	(void)context;
+	event->attr.freq = 0;
+	event->attr.sample_period = 0;
+	event->attr.sample_type = 0;
+	while ((descriptor = pesa_event_open(&event->attr, 0, -1)) < 0) {
+		answer.refusal = errno;
+		if (!pesa_event_relax(event, 0, answer.refusal))
+			return answer;
+	}
+	answer.refusal = 0;
+	close(descriptor);
+	return answer;
+}
+
+const struct pesa_source_trial PESA_SOURCE_COUNTER = {.attempt = try_counting};
 const struct pesa_source_trial PESA_SOURCE_KERNEL = {.attempt = try_here};
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
@@ -153,8 +173,7 @@ static void take(struct choice *choice, enum pesa_source_level level, const char
 }
 
 /* Why the hardware does not give samples of an event; NULL: the refusal has another reason. */
-static const char *lack(const struct pesa_source_answer *answer,
-			const struct pesa_event_name *event)
+static const char *lack(const struct pesa_source_answer *answer)
 {
 	switch (answer->refusal) {
 	case 0:
@@ -162,7 +181,7 @@ static const char *lack(const struct pesa_source_answer *answer,
 	case EOPNOTSUPP:
 		return "is counted at best: its counter raises no interrupt (no Sscofpmf)";
 	case EINVAL:
-		return event->user_only || event->has_modes
+		return answer->user_only || answer->has_modes
 			       ? "cannot leave the kernel out (no mode filter), which users without "
 				 "CAP_PERFMON must"
 			       : "is refused by the kernel's driver";
@@ -175,6 +194,25 @@ static const char *lack(const struct pesa_source_answer *answer,
 	}
 }
 
+struct pesa_error *pesa_source_try(const struct pesa_event_source *names, const char *text,
+				   const struct pesa_source_trial *trial,
+				   struct pesa_source_answer *answer)
+{
+	const struct pesa_sampling sampling = {.period = TRIAL_PERIOD};
+	struct pesa_event_name event;
+	struct pesa_error *error = pesa_event_resolve(names, text, &event);
+
+	*answer = (struct pesa_source_answer){0};
+	if (!error)
+		error = pesa_event_attribute(&event, &sampling);
+	if (error)
+		return error;
+	*answer = trial->attempt(trial->context, &event);
+	answer->user_only = event.user_only;
+	answer->has_modes = event.has_modes;
+	return NULL;
+}
+
 /*
  * Try an event.  Returns whether it is to be taken.  `idle`: the calling thread may not cause the
  * event, so that it is enough that it opens.
@@ -182,23 +220,16 @@ static const char *lack(const struct pesa_source_answer *answer,
 static bool attempt(struct choice *choice, const char *text, bool idle,
 		    struct pesa_source_answer *answer)
 {
-	const struct pesa_sampling sampling = {.period = TRIAL_PERIOD};
-	struct pesa_event_name event;
-	struct pesa_error *error = pesa_event_resolve(choice->names, text, &event);
+	struct pesa_error *error = pesa_source_try(choice->names, text, choice->trial, answer);
 	const char *lacks;
 
-	*answer = (struct pesa_source_answer){0};
-	if (!error)
-		error = pesa_event_attribute(&event, &sampling);
 	if (error) {
 		add_reason(choice, "%s: %s", text, error->message);
 		pesa_error_free(error);
 		return false;
 	}
-	*answer = choice->trial->attempt(choice->trial->context, &event);
 	answer->sampled |= idle && !answer->refusal;
-	answer->user_only = event.user_only;
-	lacks = lack(answer, &event);
+	lacks = lack(answer);
 	if (lacks)
 		add_reason(choice, "%s %s", text, lacks);
 	return !lacks;

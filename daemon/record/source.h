@@ -49,7 +49,8 @@ struct pesa_source_answer {
 	int refusal;	/* errno of perf_event_open(); 0: it was opened */
 	bool sampled;	/* a sample arrived */
 	bool exact;	/* and its PC is marked as exact */
-	bool user_only; /* the event had to do without the kernel; set by pesa_source_choose() */
+	bool user_only; /* the event had to do without the kernel */
+	bool has_modes; /* its name chooses modes */
 };
 
 /*
@@ -62,6 +63,8 @@ struct pesa_source_trial {
 };
 
 extern const struct pesa_source_trial PESA_SOURCE_KERNEL;
+/* This machine, asked for counting only: nothing is sampled. */
+extern const struct pesa_source_trial PESA_SOURCE_COUNTER;
 
 #define PESA_SOURCE_EVENTS_MAX 2u /* cycles of user mode, of the kernel */
 
@@ -78,6 +81,14 @@ struct pesa_sampling_source {
  */
 void pesa_source_choose(const struct pesa_event_source *names, bool system_wide,
 			const struct pesa_source_trial *trial, struct pesa_sampling_source *source);
+
+/*
+ * Try one event, for a report of what a machine answers.  An error if there is no event of this
+ * name, or its PMU cannot have a period of the trial.
+ */
+struct pesa_error *pesa_source_try(const struct pesa_event_source *names, const char *text,
+				   const struct pesa_source_trial *trial,
+				   struct pesa_source_answer *answer);
 
 /* An error if `source` is below `least`; the message has the reasons. */
 struct pesa_error *pesa_source_require(const struct pesa_sampling_source *source,

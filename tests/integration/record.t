@@ -311,7 +311,8 @@ def refused(words, text, what, status=1):
           what, f"{run.returncode} {message}")
 
 
-refused(["--", "/bin/true" if not NATIVE else "/nowhere"], "not for RISC-V|no program", "a program for another machine")
+refused(["--core", "ooo-4", "--", "/bin/true" if not NATIVE else "/nowhere"], "not for RISC-V|no program",
+        "a program for another machine")
 refused(["--", "./missing"], "no program", "a program that is missing")
 refused(["--", os.path.join(work, "script")], "script", "a script")
 refused(["-c", "255", "--jitter", "100", "--", "./guest"], "jitter", "a period below 256 cycles with a jitter")

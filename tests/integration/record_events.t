@@ -420,10 +420,41 @@ for words, status, text in (
     run = command(PESA, "record", *words)
     check(run.returncode == status and text in run.stderr and run.stderr.count("\n") == 1,
           f"refused in a line: {' '.join(words)}", f"{run.returncode} {run.stderr}")
+
+# ---- The best source -------------------------------------------------------------------------
+
+# What works is found by trying; stock perf is the witness of whether cycles are counted here.
+LEVELS = ["details", "pc", "cycles", "leader", "clock"]
 if not os.path.exists("/sys/bus/event_source/devices/pesa"):
-    run = command(PESA, "record", "-a")
-    check(run.returncode == 1 and "--core" in run.stderr and "-e cycles" in run.stderr,
-          "without the PMU it says what can be done", run.stderr)
+    run = command(PESA, "record", "-g", "--json=summary.json", "--", "./busy", "100")
+    told, source = run.stderr.splitlines(), summary()["source"]
+    check(run.returncode == 7 and len(told) == 2 and re.match("pesa record: sampling [^ ]+: ", told[0]),
+          "without -e the source is named in one line", run.stderr)
+    check(source["level"] in LEVELS[1:] and source["meaning"] in told[0] and source["why"] in told[0]
+          and "no PMU 'pesa'" in source["why"] and summary()["events"][0] in told[0], "with what it means, and why no better one",
+          source)
+    seen = samples()
+    where = sum(sample["symbol"] == "inner" for sample in seen)
+    check(len(seen) > 20 and where > 0.7 * len(seen), "its samples are where the program spins", len(seen))
+    if PERF:
+        counted = command(PERF, "stat", "-x,", "-e", "cycles", "true").stderr
+        check((source["level"] == "clock") >= ("not supported" in counted), "it is a clock where nothing counts cycles", counted)
+    run = command(PESA, "record", "-q", "-F", "99", "--", "./busy", "100")
+    check(run.returncode == 7 and not run.stderr, "--quiet: no line", run.stderr)
+    for words in (("-a", "--duration", "0.2"), ("-p", str(os.getpid()), "--duration", "0.2"), ("-C", "0", "--duration", "0.2")):
+        run = command(PESA, "record", *words)
+        check(run.returncode == 0 and len(run.stderr.splitlines()) == 2, f"so it does with {words[0]}", run.stderr)
+    for level in LEVELS:
+        run = command(PESA, "record", "-q", "--require", level, "--", "./busy", "20")
+        if LEVELS.index(level) < LEVELS.index(source["level"]):
+            check(run.returncode == 1 and run.stderr.count("\n") == 1 and "no PMU 'pesa'" in run.stderr
+                  and "pesa doctor" in run.stderr, f"--require {level} refuses it in one line", run.stderr)
+        else:
+            check(run.returncode == 7, f"--require {level} takes it", run.stderr)
+run = command(PESA, "record", "--require", "details", "-e", "cpu-clock", "--", "true")
+check(run.returncode == 2 and "--require" in run.stderr, "--require is not for named events", run.stderr)
+run = command(PESA, "record", "--require", "much", "--", "true")
+check(run.returncode == 2 and "details, pc, cycles" in run.stderr, "--require lists its levels", run.stderr)
 
 # As an ordinary user: what the privilege is that is missing.
 with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:

@@ -11,8 +11,8 @@ USER = "setpriv --reuid=65534 --regid=65534 --clear-groups"
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 # Name, command, exit status, and texts in the error line.
 WITHOUT_DEVICE = [
-    ("no PMU", f"{PESA} -- ./hot 10", 1, ("no PMU 'pesa'", "modprobe pesa", "--core ooo-4", "-e cycles")),
-    ("no PMU, all CPUs", f"{PESA} -a --duration 1", 1, ("no PMU 'pesa'", "modprobe pesa")),
+    ("no PMU, and nothing less will do", f"{PESA} --require details -- ./hot 10", 1, ("no PMU 'pesa'", "pesa doctor")),
+    ("no PMU, all CPUs", f"{PESA} --require details -a --duration 1", 1, ("no PMU 'pesa'", "pesa doctor")),
     ("no PMU, its event", f"{PESA} -e pesa/cycles/ -- ./hot 10", 1, ("no PMU 'pesa'",)),
 ]
 WITH_DEVICE = [
@@ -31,7 +31,7 @@ WITH_DEVICE = [
     ("user, large rings", f"{USER} {PESA} -e pesa/cycles/u -m 64M -- ./hot 10", 1, ("perf_event_mlock_kb", "-m")),
     ("user", f"{USER} {PESA} -q -- ./hot 10", 0, ("only user mode", "CAP_PERFMON", f"{PARANOID} at 1", "it is 2")),
     ("user with the privilege", f"{USER} --inh-caps=+perfmon --ambient-caps=+perfmon {PESA} -q -- ./hot 10", 0, ("kptr_restrict",)),
-    ("driver unloaded", f"rmmod pesa; {PESA} -- ./hot 10", 1, ("no PMU 'pesa'", "modprobe pesa", "--core ooo-4")),
+    ("driver unloaded", f"rmmod pesa; {PESA} --require details -- ./hot 10", 1, ("no PMU 'pesa'", "pesa doctor")),
     ("another event, when asked for", f"{PESA} -q -e cpu-clock -- ./hot 10", 0, ()),
 ]
 

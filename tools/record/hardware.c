@@ -510,13 +510,13 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 		error = choose_source(hardware);
 		if (error)
 			return profile_fail("record", error);
-		if (!quiet)
-			print_source(hardware);
 	}
 	error = pesa_hardware_record(options, &summary);
 	status = virtual_core_exit_status(summary.status);
 	/* The error says why the program did not end, if it began. */
 	summary.unfinished &= !error;
+	if (!quiet && summary.files && hardware->chosen)
+		print_source(hardware);
 	if (!quiet && summary.files)
 		print_summary(options, &summary);
 	print_problems(options, &summary);
