@@ -11,6 +11,7 @@
 #include "tools/export/csv.h"
 #include "tools/export/pgo.h"
 #include "tools/groups/groups.h"
+#include "tools/store/options.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/safe_output.h"
 
@@ -23,6 +24,7 @@ enum writer { WRITES_STACKS, WRITES_CSV, WRITES_PGO };
 
 struct export_options {
 	struct profile_input_options input;
+	struct store_wanted store;
 	struct pesa_export_options export;
 	bool format_given;
 	enum writer writer;
@@ -118,6 +120,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &result->input;
+		state->child_inputs[1] = &result->store;
 		break;
 	case 'f':
 		parse_format(result, argument, state);
@@ -146,13 +149,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = profile_input_children,
+	.children = store_input_children,
 	.doc = "Write a recording in a format that other tools read.\vExample:\n"
 	       "  pesa export --format pprof -i perf.data -o profile.pb.gz\n"
 	       "  pesa export --format folded --states -o stacks.folded\n"
 	       "  pesa export --format csv --by line -o lines.csv\n"
 	       "  pesa export --format llvm-sample -o program.prof   # clang -fprofile-sample-use=\n"
 	       "  pesa export --format gcc-afdo -o program.afdo      # gcc -fauto-profile=\n"
+	       "  pesa export --format llvm-sample -i /var/lib/pesa --since -1d -d program -o "
+	       "program.prof\n"
 	       "\n"
 	       "The manual page pesa-export(1) explains every format.",
 };
@@ -301,7 +306,9 @@ static int export(struct export_options *wanted, struct pesa_export *rows)
 		wanted->input.outputs[0] = wanted->output;
 	if (needs_rows(wanted))
 		wanted->input.listener = pesa_export_listener(rows);
-	error = profile_input_open(&input, &wanted->input, "export");
+	error = store_choose(&wanted->input, &wanted->store);
+	if (!error)
+		error = profile_input_open(&input, &wanted->input, "export");
 	if (error)
 		return profile_fail("export", error);
 	if (profile_has_cycles(&input)) {

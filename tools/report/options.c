@@ -3,10 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "decoder/base/wall_time.h"
 #include "decoder/export/data.h"
+#include "tools/store/options.h"
 
 #define SLICES_DEFAULT	    20
 #define GRAPH_LIMIT_DEFAULT 0.5 /* percent, as perf's */
@@ -14,9 +13,6 @@
 enum {
 	KEY_HTML = PROFILE_KEY_FIRST_FREE,
 	KEY_STDIO,
-	KEY_SINCE,
-	KEY_UNTIL,
-	KEY_HOST,
 	KEY_UNIT,
 	KEY_CGROUP,
 	KEY_TIME,
@@ -71,25 +67,8 @@ static const struct argp_option options[] = {
 	 "those with at least --percent-limit of all cycles",
 	 0},
 	{"stdio", KEY_STDIO, NULL, 0, "Print text, also on a terminal", 0},
-	{"since", KEY_SINCE, "TIME", 0,
-	 "Of pesad's store (-i DIRECTORY): intervals from TIME on: 2026-11-21 19:43, 19:43, -2h",
-	 0},
-	{"until", KEY_UNTIL, "TIME", 0, "Intervals that began before TIME", 0},
-	{"host", KEY_HOST, "NAME", 0, "Intervals recorded on the host NAME", 0},
 	{0},
 };
-
-static int64_t parse_time(const char *argument, const char *option, struct argp_state *state)
-{
-	struct timespec now;
-	int64_t time;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (!wall_time_read(argument, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &time))
-		profile_bad_value(state, option, argument,
-				  "a date, a time of day, both, or a time before now such as -2h");
-	return time;
-}
 
 /* What `pesa topdown --by` takes, as keys. */
 static unsigned int parse_by(const char *argument, struct argp_state *state)
@@ -191,28 +170,7 @@ static void check(const struct report_options *result, struct argp_state *state)
 					   "--call-graph caller needs --children");
 }
 
-static error_t parse_store(int key, char *argument, struct argp_state *state,
-			   struct store_wanted *store)
-{
-	switch (key) {
-	case KEY_SINCE:
-		store->time.since = parse_time(argument, "--since", state);
-		store->time.has_since = true;
-		return 0;
-	case KEY_UNTIL:
-		store->time.until = parse_time(argument, "--until", state);
-		store->time.has_until = true;
-		return 0;
-	case KEY_HOST:
-		store->host = argument;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_filter(int key, char *argument, struct argp_state *state,
-			    struct report_options *result)
+static error_t parse_filter(int key, char *argument, struct report_options *result)
 {
 	switch (key) {
 	case KEY_TIME:
@@ -228,7 +186,7 @@ static error_t parse_filter(int key, char *argument, struct argp_state *state,
 		result->filter.unit = argument;
 		return 0;
 	default:
-		return parse_store(key, argument, state, &result->store);
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -256,7 +214,7 @@ static error_t parse_calls(int key, char *argument, struct argp_state *state,
 		set_root(result, argument, CALL_TREE_CALLERS, state);
 		return 0;
 	default:
-		return parse_filter(key, argument, state, result);
+		return parse_filter(key, argument, result);
 	}
 }
 
@@ -272,6 +230,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->limit = -1;
 		result->graph_limit = GRAPH_LIMIT_DEFAULT;
 		state->child_inputs[0] = &result->input;
+		state->child_inputs[1] = &result->store;
 		break;
 	case 's':
 	case 'F':
@@ -317,7 +276,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = profile_input_children,
+	.children = store_input_children,
 	.doc = "Show where the cycles of a recorded program went: for each function its share, "
 	       "cycles, executions and cycle stack.  On a terminal it is interactive (?: help); "
 	       "with --stdio, --no-pager or --html, and in a pipe, it is text.\vExample:\n"

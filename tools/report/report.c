@@ -18,7 +18,7 @@
 #include "tools/report/html.h"
 #include "tools/report/options.h"
 #include "tools/report/report.h"
-#include "tools/store/store.h"
+#include "tools/store/options.h"
 #include "tools/table/groups.h"
 #include "tools/ui/source_text.h"
 #include "tools/ui/pager.h"
@@ -540,31 +540,12 @@ static void run_screen(char **argv)
 			 strerror(errno));
 }
 
-/* Where the input is a store of pesad, read what is wanted of it. */
-static int open_store(struct report_options *wanted)
-{
-	struct profile_input_options *input = &wanted->input;
-	const struct store_wanted *store = &wanted->store;
-	struct pesa_error *error;
-
-	if (!input->file && store_is_store(input->path)) {
-		error = store_open(input->path, store, &input->file);
-		return error ? profile_fail("report", error) : 0;
-	}
-	if (!store->time.has_since && !store->time.has_until && !store->host)
-		return 0;
-	profile_complain("report",
-			 "--since, --until and --host choose from a store of pesad; %s is none: "
-			 "name one with -i DIRECTORY",
-			 input->path);
-	return 1;
-}
-
 int report_command(int argc, char **argv, report_screen *screen)
 {
 	struct report_options wanted = {0};
 	struct pesa_export *rows = NULL;
 	int status = report_options_parse(argc, argv, &wanted);
+	struct pesa_error *error;
 	bool interactive;
 
 	if (status)
@@ -574,8 +555,9 @@ int report_command(int argc, char **argv, report_screen *screen)
 		run_screen(argv);
 		return 1;
 	}
-	if (open_store(&wanted))
-		return 1;
+	error = store_choose(&wanted.input, &wanted.store);
+	if (error)
+		return profile_fail("report", error);
 	if (interactive || report_needs_rows(&wanted)) {
 		rows = pesa_export_create();
 		if (!rows)

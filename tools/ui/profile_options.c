@@ -122,8 +122,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp input_argp = {.options = options, .parser = parse};
-const struct argp_child profile_input_children[] = {{&input_argp, 0, NULL, 0}, {0}};
+const struct argp profile_input_argp = {.options = options, .parser = parse};
+const struct argp_child profile_input_children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 
 /* ---- The parser of all subcommands --------------------------------------------------------- */
 

@@ -54,10 +54,11 @@ enum {
 };
 
 /*
- * The argp children of a command that reads a profile.  There is one; its input is a struct
- * profile_input_options, which it sets to the defaults first.  It rejects arguments that the parent
- * does not accept.
+ * The argp child of a command that reads a profile; its input is a struct profile_input_options, which
+ * it sets to the defaults first.  It rejects arguments that the parent does not accept.
  */
+extern const struct argp profile_input_argp;
+/* For commands without another argp child. */
 extern const struct argp_child profile_input_children[];
 
 /* The options -q and --json[=FILE] of a command that prints a summary. */
