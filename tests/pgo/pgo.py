@@ -19,8 +19,8 @@ mean of 200k.  --own-flags are beside the compiler's own profile.
 --stale adds a profile (200k) of a build with other flags, -fno-inline, of the same sources; its table is one of its own.
 
 Recordings, counts and programs stay in the cache, by the contents of all that they are made of, so that a run that was
-interrupted goes on where it was; with --cached nothing is built or run, and programs that are not complete are left out.  With -o
-the tables in FILE (Documentation/pgo.md) are replaced.
+interrupted goes on where it was; with --cached profiles are exported, but nothing is built or run, and programs that are not
+complete are left out.  With -o the tables in FILE (Documentation/pgo.md) are replaced.
 """
 import argparse
 import concurrent.futures
@@ -76,13 +76,13 @@ def hash_of(*parts):
     return digest.hexdigest()[:32]
 
 
-def once(folder, make):
-    """Make a folder of the cache, unless it is there."""
+def once(folder, make, even_if_cached=False):
+    """Make a folder of the cache, unless it is there.  even_if_cached: with --cached, too."""
     with locks_lock:
         lock = locks.setdefault(folder, threading.Lock())
     with lock:
         if not os.path.exists(folder):
-            if only_cached:
+            if only_cached and not even_if_cached:
                 raise Failed("not complete in the cache")
             os.makedirs(os.path.dirname(folder), exist_ok=True)
             part = tempfile.mkdtemp(prefix=".part-", dir=os.path.dirname(folder))
@@ -196,12 +196,15 @@ class Program:
         return once(os.path.join(CACHE, "recordings", hash_of(path, "at " + path, core, period, MODEL, self.train.hash)), make)
 
     def export(self, recording, event=None):
-        """The profile for the compiler, in the cache by its contents."""
+        """The profile for the compiler, in the cache by its contents: pesas that export the same share what is built with it."""
         kind = "llvm-sample" if self.compiler == "clang" else "gcc-afdo"
-        with tempfile.NamedTemporaryFile(prefix="pesa-pgo-") as out:
-            run([PESA, "export", "--format", kind, "-i", recording, "-o", out.name] + (["--event", event] if event else []))
-            key = hash_of(out.name)
-            return os.path.join(once(os.path.join(CACHE, "profiles", key), lambda folder: shutil.copy(out.name, os.path.join(folder, "profile"))), "profile")
+
+        def make(folder):
+            run([PESA, "export", "--format", kind, "-i", recording, "-o", os.path.join(folder, "profile")] + (["--event", event] if event else []))
+        # What the recording is made of is in its path.
+        exported = os.path.join(once(os.path.join(CACHE, "exports", hash_of(PESA, kind, event, "of " + recording)), make, True), "profile")
+        folder = once(os.path.join(CACHE, "profiles", hash_of(exported)), lambda folder: shutil.copy(exported, os.path.join(folder, "profile")), True)
+        return os.path.join(folder, "profile")
 
     def profiles(self, base, core, kinds=tuple(SAMPLES)):
         """By kind; the exact one is the same on every core."""
