@@ -58,9 +58,10 @@ static bool is_library(const char *path)
 	return suffix && (!suffix[3] || suffix[3] == '.');
 }
 
-/* The program with the most executions; if there is none, the library. */
+/* Of those that are wanted the program with the most executions; if there is none, the library.  Of several
+ * builds one whose code is at hand. */
 static uint32_t main_binary(const struct pesa_profile *profile,
-			    const struct pesa_control_flow *flow)
+			    const struct pesa_control_flow *flow, uint32_t wanted)
 {
 	uint32_t blocks = pesa_control_flow_block_count(flow), best = PESA_PGO_ANY_DSO;
 	bool best_is_library = true;
@@ -75,7 +76,8 @@ static uint32_t main_binary(const struct pesa_profile *profile,
 		for (; i < blocks && pesa_control_flow_block_at(flow, i)->dso == dso; i++)
 			sum += pesa_control_flow_block_at(flow, i)->executions *
 			       pesa_control_flow_block_at(flow, i)->instructions;
-		if (what->kind != PESA_DSO_FILE || !(sum > 0) ||
+		if (!pgo_is_wanted(profile, wanted, dso) || !(sum > 0) ||
+		    (wanted != PESA_PGO_ANY_DSO && what->problem) ||
 		    (library == best_is_library ? sum <= most : library))
 			continue;
 		most = sum;
@@ -102,10 +104,13 @@ static uint32_t unread_program(const struct pesa_profile *profile)
 static struct pesa_error *choose_binary(const struct pesa_profile *profile,
 					const struct pesa_control_flow *flow, uint32_t *dso)
 {
-	if (*dso == PESA_PGO_ANY_DSO) {
+	const uint32_t wanted = *dso, found = main_binary(profile, flow, wanted);
+
+	if (found != PESA_PGO_ANY_DSO)
+		*dso = found;
+	if (wanted == PESA_PGO_ANY_DSO) {
 		uint32_t unread = unread_program(profile);
 
-		*dso = main_binary(profile, flow);
 		if (unread != PESA_PGO_ANY_DSO &&
 		    (*dso == PESA_PGO_ANY_DSO || is_library(pesa_profile_dso(profile, *dso)->path)))
 			*dso = unread;

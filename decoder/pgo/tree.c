@@ -9,6 +9,15 @@
 /* Most nested inlined calls; no compiler nests them deeper. */
 #define FRAMES_MAX 64
 
+bool pgo_is_wanted(const struct pesa_profile *profile, uint32_t wanted, uint32_t dso)
+{
+	const struct pesa_dso *what = pesa_profile_dso(profile, dso);
+
+	if (wanted == PESA_PGO_ANY_DSO)
+		return what->kind == PESA_DSO_FILE;
+	return wanted == dso || !strcmp(pesa_profile_dso(profile, wanted)->path, what->path);
+}
+
 /* ---- Discriminators -------------------------------------------------------------------------- */
 
 /*
@@ -399,8 +408,7 @@ static struct pesa_error *open_probes(struct building *building, uint32_t dso)
 		const struct pesa_dso *what = pesa_profile_dso(building->profile, i);
 		struct binary binary = {.symbols = building->symbols, .dso = i};
 
-		if (!what->file ||
-		    (dso == PESA_PGO_ANY_DSO ? what->kind != PESA_DSO_FILE : i != dso))
+		if (!what->file || !pgo_is_wanted(building->profile, dso, i))
 			continue;
 		error = pseudo_probes_open(what->file, locate, &binary, &building->probed[i]);
 		/* A file that cannot be read any more is one without probes. */
@@ -475,9 +483,7 @@ static struct pesa_error *add_all(struct building *building, uint32_t dso)
 		for (end = begin;
 		     end < blocks && pesa_control_flow_block_at(building->flow, end)->dso == here;)
 			end++;
-		if (dso == PESA_PGO_ANY_DSO
-			    ? pesa_profile_dso(building->profile, here)->kind == PESA_DSO_FILE
-			    : dso == here)
+		if (pgo_is_wanted(building->profile, dso, here))
 			error = add_binary(building, begin, end);
 	}
 	return error;

@@ -20,6 +20,10 @@
 
 #define PGO_NONE DISTINCT_NONE
 
+/* Whether a binary is the wanted one or another build of it, which has the same path; of PESA_PGO_ANY_DSO:
+ * whether it is a file. */
+bool pgo_is_wanted(const struct pesa_profile *profile, uint32_t wanted, uint32_t dso);
+
 /* A place in a function. */
 struct pgo_place {
 	uint32_t offset; /* line, from that of the function; modulo 2^16 */

@@ -391,6 +391,52 @@ else:
     with open("lost.prof", encoding="utf-8") as file:
         check(done.returncode == 0 and said and int(said[1]) > 3 and "\nmain:" not in "\n" + file.read(), names[6], done.stderr)
 
+# ---- Several recordings, several builds ----------------------------------------------------------------------------------
+
+# Two builds at one path; the older one is in perf's build-id cache.  Exact profiles add up.
+os.environ["HOME"] = work
+two = []
+for level in ("-O0", "-O1"):
+    build("twice", level)
+    record("twice", "twice" + level)
+    done = export("llvm-sample", f"twice{level}.golden", f"twice{level}.prof", "--dso", "twice")
+    with open(f"twice{level}.prof", encoding="utf-8") as file:
+        two.append(lines_of(file.read()))
+    if level == "-O0":
+        found = re.search(r"Build ID: (\w+)", command(CROSS + "readelf", "-n", "twice").stdout)[1]
+        os.makedirs(f".debug/.build-id/{found[:2]}/{found[2:]}")
+        shutil.copy("twice", f".debug/.build-id/{found[:2]}/{found[2:]}/elf")
+os.makedirs("store/one")
+for number, level in enumerate(("-O0", "-O1")):
+    shutil.copy(f"twice{level}.golden", f"store/{'one/' if number else ''}pesa-20261121T19{number}000.000Z.data")
+done = command(PESA, "merge", "-o", "merged.golden", "twice-O0.golden", "twice-O1.golden")
+done = export("llvm-sample", "merged.golden", "merged.prof", "--dso", "twice")
+with open("merged.prof", encoding="utf-8") as file:
+    merged = lines_of(file.read())
+wrong = [f"{key} {merged.get(key)} {[one.get(key) for one in two]}" for key in {*two[0], *two[1], *merged}
+         if merged.get(key) != sum(one.get(key, 0) for one in two)]
+check(done.returncode == 0 and not done.stderr and len(merged) > 20 and two[0] != two[1] and not wrong,
+      "a merged recording of two builds has the sum of both", done.stderr + "\n".join(wrong))
+done = export("llvm-sample", "store", "store.prof", "--dso", "twice")
+with open("store.prof", encoding="utf-8") as file:
+    check(done.returncode == 0 and lines_of(file.read()) == merged, "a store of pesad has the sum of its intervals", done.stderr)
+done = export("llvm-sample", "store", "store.prof", "--dso", "twice", "--until", "2026-11-21 19:05Z")
+with open("store.prof", encoding="utf-8") as file:
+    check(done.returncode == 0 and lines_of(file.read()) == two[0], "--until chooses from it", done.stderr)
+done = export("llvm-sample", "merged.golden", "store.prof", "--since", "-1h")
+check(done.returncode == 1 and "is none" in done.stderr and done.stderr.count("\n") == 1, "a file is no store", done.stderr)
+pieces = []
+for name in ("twice-O0.golden", "twice-O1.golden", "merged.golden"):
+    export("bolt", name, "twice.fdata", "--dso", "twice")
+    with open("twice.fdata", encoding="utf-8") as file:
+        pieces.append(file.read())
+check(len(pieces[0]) > 100 and pieces[2] == pieces[0] != pieces[1], "a profile of one binary is of the build with the most executions")
+shutil.rmtree(".debug")
+pieces = [export(kind, "merged.golden", "part.prof", "--dso", "twice") for kind in ("bolt", "llvm-sample")]
+with open("part.prof", encoding="utf-8") as file:
+    check(all(done.returncode == 0 and "another build id" in done.stderr for done in pieces) and lines_of(file.read()) == two[1],
+          "a build that is gone is named, and the other one used", str([done.stderr for done in pieces]))
+
 # ---- Bad input -----------------------------------------------------------------------------------------------------------
 
 done = export("llvm-sample", "program.data", "x.prof", "--dso", "no-such-binary")
