@@ -63,8 +63,9 @@ struct building {
 	bool gcc;
 	struct pgo_tree *tree;
 	struct pesa_pgo_summary *summary;
-	double *from_inside;	      /* by block: executions of edges from its own function */
-	uint64_t copy;		      /* begin of the present function */
+	double period;	     /* executions that one sample stands for; 0: that is no matter */
+	double *from_inside; /* by block: executions of edges from its own function */
+	uint64_t copy;	     /* begin of the present function */
 	struct pseudo_probes *probed; /* by dso; NULL: none has probes, or they are not wanted */
 };
 
@@ -207,6 +208,12 @@ static struct pesa_error *add_calls(struct building *building, uint32_t number, 
 	return error;
 }
 
+static void add_executed(const struct building *building, uint32_t function, double executions)
+{
+	((struct pgo_function *)distinct_records_at(&building->tree->functions, function))
+		->instructions += executions;
+}
+
 static struct pesa_error *add_instruction(struct building *building, uint32_t number, uint32_t i,
 					  bool *mapped)
 {
@@ -227,6 +234,7 @@ static struct pesa_error *add_instruction(struct building *building, uint32_t nu
 	error = function_of_chain(building, frames, count, &function);
 	if (error)
 		return error;
+	add_executed(building, function, block->executions);
 	times = building->gcc ? 1 : copies(frames[0].discriminator);
 	error = add_line(building, function, place_of(building, &frames[0]),
 			 block->executions * times);
@@ -302,9 +310,11 @@ static struct pesa_error *function_of_body(struct building *building,
 	return error;
 }
 
+/* `instructions`: how many of the block are the probe's share. */
 static struct pesa_error *add_probe(struct building *building, uint32_t block,
 				    const struct pseudo_probes *probes,
-				    const struct pseudo_probe *probe, bool calls)
+				    const struct pseudo_probe *probe, double instructions,
+				    bool calls)
 {
 	const double executions = pesa_control_flow_block_at(building->flow, block)->executions;
 	struct pgo_line key = {.place = {.offset = probe->number}};
@@ -315,6 +325,7 @@ static struct pesa_error *add_probe(struct building *building, uint32_t block,
 	error = function_of_body(building, probes, probe->body, &key.function, &known);
 	if (error || !known)
 		return error;
+	add_executed(building, key.function, executions * instructions);
 	number = distinct_records_get(&building->tree->lines, &key);
 	if (number == DISTINCT_NONE)
 		return pesa_error_no_memory();
@@ -365,7 +376,8 @@ static struct pesa_error *add_probed_block(struct building *building, uint32_t n
 		if (probes->probe[end].call && block->calls)
 			call = end;
 	for (size_t i = first; i < end && !error; i++)
-		error = add_probe(building, number, probes, &probes->probe[i], i == call);
+		error = add_probe(building, number, probes, &probes->probe[i],
+				  block->instructions / (double)(end - first), i == call);
 	if (!error && first < end && symbol && symbol->start == block->start)
 		error = add_entered(building, number, probes, probes->probe[first].body);
 	building->summary->executions += block->executions * block->instructions;
@@ -492,8 +504,36 @@ static struct pesa_error *add_all(struct building *building, uint32_t dso)
 /* ---- Sums and order -------------------------------------------------------------------------- */
 
 /* Functions were added after their parents. */
-static void add_up(struct pgo_tree *tree)
+static void add_up_executed(const struct building *building)
 {
+	const struct pgo_tree *tree = building->tree;
+
+	for (uint32_t i = tree->functions.index.count; i-- > 0;) {
+		const struct pgo_function *function = pgo_function_at(tree, i);
+
+		if (function->parent != PGO_NONE)
+			add_executed(building, function->parent, function->instructions);
+	}
+}
+
+/* Give the lines of a function that was hardly sampled half a sample at least. */
+static void add_half(const struct building *building, struct pgo_function *function,
+		     struct pgo_line *line)
+{
+	const double half = building->period / 2;
+
+	if (function->parent != PGO_NONE || function->instructions >= building->period ||
+	    line->executions >= half)
+		return;
+	line->executions = half;
+	function->entered = half;
+}
+
+static void add_up(const struct building *building)
+{
+	struct pgo_tree *tree = building->tree;
+
+	add_up_executed(building);
 	for (uint32_t i = 0; i < tree->lines.index.count; i++) {
 		struct collected_line *line = distinct_records_at(&tree->lines, i);
 		struct pgo_function *function =
@@ -501,6 +541,7 @@ static void add_up(struct pgo_tree *tree)
 
 		line->line.executions += line->most;
 		line->most = 0;
+		add_half(building, function, &line->line);
 		function->total += line->line.executions;
 	}
 	for (uint32_t i = tree->functions.index.count; i-- > 0;) {
@@ -578,9 +619,11 @@ static uint32_t *in_order(struct pgo_tree *tree, uint32_t count,
 	return number;
 }
 
-static struct pesa_error *finish(struct pgo_tree *tree)
+static struct pesa_error *finish(struct building *building)
 {
-	add_up(tree);
+	struct pgo_tree *tree = building->tree;
+
+	add_up(building);
 	tree->function = in_order(tree, tree->functions.index.count, by_parent);
 	tree->line = in_order(tree, tree->lines.index.count, by_line);
 	tree->call = in_order(tree, tree->calls.index.count, by_call);
@@ -591,8 +634,10 @@ struct pesa_error *pgo_tree_create(const struct pesa_profile *profile, struct pe
 				   const struct pesa_control_flow *flow, uint32_t dso, bool gcc,
 				   struct pgo_tree *tree, struct pesa_pgo_summary *summary)
 {
+	const struct pesa_profile_totals *totals = pesa_profile_totals(profile);
 	struct building building = {
 		.profile = profile,
+		.period = gcc || totals->exact ? 0 : totals->period,
 		.symbols = symbols,
 		.flow = flow,
 		.gcc = gcc,
@@ -617,7 +662,7 @@ struct pesa_error *pgo_tree_create(const struct pesa_profile *profile, struct pe
 		pseudo_probes_free(&building.probed[i]);
 	free(building.probed);
 	if (!error)
-		error = finish(tree);
+		error = finish(&building);
 	if (error)
 		pgo_tree_free(tree);
 	return error;

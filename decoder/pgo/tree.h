@@ -8,6 +8,11 @@
  * a line are executed together.  Where a compiler copied a loop's body (unrolling, vectorisation),
  * its discriminators say into how many copies, and each counts as that many.
  *
+ * That no sample saw a function does not say that it is never executed, but LLVM optimises for size what a
+ * profile has no executions of.  So where less than one of its executed instructions is expected among the
+ * samples, its lines have half of what one sample stands for, at least: the mean of what may be.
+ * (What is inlined into a function that was sampled keeps its zeros: they are one part of much that is known.)
+ *
  * Where a binary has pseudo probes (decoder/binary/pseudo_probe.h) LLVM wants places to be these: an
  * offset is the number of a probe, the executions of its copies are added up, and a function has the
  * checksum of its control flow.
@@ -36,9 +41,10 @@ struct pgo_function {
 	uint32_t parent;	/* function; PGO_NONE: a root */
 	uint32_t name;		/* in texts */
 	struct pgo_place place; /* of the call in the parent; 0 of a root */
-	double entered;	   /* of a root: executions of its first block that come from outside */
-	double total;	   /* sum of its lines and of what is inlined into it */
-	uint64_t checksum; /* of a tree of probes */
+	double entered;	     /* of a root: executions of its first block that come from outside */
+	double instructions; /* executions of its instructions, and of what is inlined into it */
+	double total;	     /* sum of its lines and of what is inlined into it */
+	uint64_t checksum;   /* of a tree of probes */
 };
 
 /* A line.  The key ends before `executions`. */

@@ -391,6 +391,28 @@ else:
     with open("lost.prof", encoding="utf-8") as file:
         check(done.returncode == 0 and said and int(said[1]) > 3 and "\nmain:" not in "\n" + file.read(), names[6], done.stderr)
 
+# ---- What was hardly sampled ---------------------------------------------------------------------------------------------
+
+# A function that another one jumps to, which never happens: LLVM gets half a sample, which is more than it takes for cold.  The exact
+# profile knows better.
+with open("seldom.c", "w", encoding="utf-8") as file:
+    file.write("volatile unsigned int sum;\n__attribute__((noipa)) void seldom(int n)\n{\n\tsum += n;\n}\n"
+               "__attribute__((noipa)) void often(int n)\n{\n\tsum *= n;\n\tif (sum == 77777)\n\t\tseldom(n);\n}\n"
+               "int main(int argc, char **argv)\n{\n\tfor (int i = 0; i < 60000; i++)\n\t\toften(i | 1);\n\treturn !argv;\n}\n")
+made = command(GUEST_CC, "-O2", "-g", "seldom.c", "-o", "seldom")
+record("seldom", "seldom", period=2000)
+found = []
+for recording in ("data", "golden"):
+    done = export("llvm-sample", f"seldom.{recording}", "seldom.prof", "--dso", "seldom")
+    with open("seldom.prof", encoding="utf-8") as file:
+        text = file.read()
+    entered = re.search(r"^seldom:\d+:(\d+)$", text, re.M)
+    found.append((int(entered[1]) if entered else None, lines_of(text)))
+executions = {key: count for key, count in found[0][1].items() if key[0] == "seldom"}
+check(executions and set(executions.values()) == {found[0][0]} and 100 <= found[0][0] <= 2000 and found[0][1].get(("main", 5)) == 0 and
+      not found[1][0] and not any(count for key, count in found[1][1].items() if key[0] == "seldom"),
+      "a function that was not sampled is not cold, what was not sampled of another is", f"{found} {made.stderr}{done.stderr}")
+
 # ---- Several recordings, several builds ----------------------------------------------------------------------------------
 
 # Two builds at one path; the older one is in perf's build-id cache.  Exact profiles add up.
