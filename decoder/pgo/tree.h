@@ -8,10 +8,10 @@
  * a line are executed together.  Where a compiler copied a loop's body (unrolling, vectorisation),
  * its discriminators say into how many copies, and each counts as that many.
  *
- * That no sample saw a function does not say that it is never executed, but LLVM optimises for size what a
- * profile has no executions of.  So where less than one of its executed instructions is expected among the
- * samples, its lines have half of what one sample stands for, at least: the mean of what may be.
- * (What is inlined into a function that was sampled keeps its zeros: they are one part of much that is known.)
+ * That no sample saw a function does not say that it is never executed, but LLVM optimises for size
+ * what a profile has no executions of.  So where less than one of its executed instructions is
+ * expected among the samples, its lines have half of what one sample stands for, at least.  What is
+ * inlined into a function that was sampled keeps its zeros.
  *
  * Where a binary has pseudo probes (decoder/binary/pseudo_probe.h) LLVM wants places to be these: an
  * offset is the number of a probe, the executions of its copies are added up, and a function has the

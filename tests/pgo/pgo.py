@@ -13,8 +13,8 @@ another input, and their cycles are compared:
   exact      every execution
   own        the compiler's own instrumentation
 
-GCC gets --gcc-flags beside a profile of samples; without -ftracer, which such profiles enable, bzip2, lua and tcc were faster in the
-mean of 200k.  --own-flags are beside the compiler's own profile.
+GCC gets --gcc-flags beside a profile of samples (default: -fno-tracer -fno-unroll-loops, which such profiles enable).  --own-flags are
+beside the compiler's own profile.
 
 --stale adds a profile (200k) of a build with other flags, -fno-inline, of the same sources; its table is one of its own.
 
@@ -44,6 +44,8 @@ SAMPLES = {"20k": 20000, "200k": 200000}
 SYSROOT = [] if os.uname().machine == "riscv64" else ["--sysroot", "/usr/riscv64-linux-gnu"]
 # Lua hashes with the time of day, and where its functions are, as the seed.
 FLAGS = {"lua": "-Dluai_makeseed(L)=5u"}
+# What -fauto-profile enables, and what costs more than it wins (Documentation/pgo.md).
+GCC_FLAGS = "-fno-tracer -fno-unroll-loops"
 # What is on the stack when a program starts is the same in each run.
 ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "PESA_QEMU") if name in os.environ} | {"LC_ALL": "C"}
 locks, locks_lock = {}, threading.Lock()
@@ -126,7 +128,7 @@ def clang_runtime():
 class Program:
     """A program and a compiler."""
 
-    def __init__(self, name, compiler, work, gcc_flags="-fno-tracer", own_flags=""):
+    def __init__(self, name, compiler, work, gcc_flags=GCC_FLAGS, own_flags=""):
         self.name, self.compiler, self.gcc_flags, self.own_flags = name, compiler, gcc_flags, own_flags
         self.train = input_of(name, inputs.training, os.path.join(work, f"{name}-train"))
         self.other = input_of(name, inputs.measuring, os.path.join(work, f"{name}-other"))
@@ -237,7 +239,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--stale", action="store_true")
     parser.add_argument("--cached", action="store_true")
-    parser.add_argument("--gcc-flags", default="-fno-tracer")
+    parser.add_argument("--gcc-flags", default=GCC_FLAGS)
     parser.add_argument("--own-flags", default="")
     parser.add_argument("-o", metavar="FILE")
     parser.add_argument("--json", metavar="FILE")
