@@ -115,7 +115,7 @@ tool_sources := tools/top/command.c \
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
 browse_sources := $(foreach room,browse screen report groups store table ui completion perf why names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
-top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) $(wildcard tools/screen/*.c) $(wildcard tools/completion/*.c tools/perf/*.c) \
+top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) tools/record/event_options.c $(wildcard tools/screen/*.c) $(wildcard tools/completion/*.c tools/perf/*.c) \
 	$(patsubst %,tools/ui/%.c,archive_open cycle_stack output_files paths profile_options standard_output temporary_directory json pager terminal text safe_output)
 vcore_sources := $(call sources_in,tools/vcore)
 test_sources := $(wildcard tests/unit/test_*.c)

@@ -74,6 +74,7 @@ static struct pesa_error *read_events(struct pesa_event_catalogue *catalogue, co
 				      struct pesa_event_file *all)
 {
 	struct pesa_event_definition *grown;
+	struct pesa_metric_definition *metrics;
 	struct pesa_event_file file;
 	struct pesa_error *error;
 	size_t size;
@@ -96,7 +97,17 @@ static struct pesa_error *read_events(struct pesa_event_catalogue *catalogue, co
 	all->definitions = grown;
 	for (size_t i = 0; i < file.count; i++)
 		grown[all->count++] = file.definitions[i];
-	all->metrics += file.metrics;
+	metrics = realloc(all->metrics,
+			  (all->metric_count + file.metric_count + 1) * sizeof(*all->metrics));
+	if (!metrics) {
+		file.count = 0;
+		pesa_event_file_free(&file);
+		return pesa_error_no_memory();
+	}
+	all->metrics = metrics;
+	for (size_t i = 0; i < file.metric_count; i++)
+		metrics[all->metric_count++] = file.metrics[i];
+	file.metric_count = 0;
 	file.count = 0;
 	pesa_event_file_free(&file);
 	return NULL;

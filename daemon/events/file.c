@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/events/file.h"
+#include "daemon/events/metric.h"
 #include "decoder/base/number.h"
 
 #include <ctype.h>
@@ -262,6 +263,53 @@ static bool read_entry(struct parser *parser, json_object *entry,
 	return true;
 }
 
+static void free_metric(struct pesa_metric_definition *definition)
+{
+	free(definition->name);
+	free(definition->group);
+	free(definition->expression);
+	free(definition->description);
+}
+
+static struct pesa_error *add_metric(struct parser *parser, json_object *entry)
+{
+	const char *name = string_member(entry, "MetricName");
+	const char *group = string_member(entry, "MetricGroup");
+	const char *expression = string_member(entry, "MetricExpr");
+	const char *description = string_member(entry, "BriefDescription");
+	struct pesa_event_file *file = parser->file;
+	struct pesa_metric_definition made, *grown;
+	struct pesa_metric *metric;
+	struct pesa_error *error;
+
+	if (!name || !is_name(name) || !expression) {
+		complain(parser, parser->entry, "a formula needs MetricName and MetricExpr");
+		return NULL;
+	}
+	error = pesa_metric_parse(expression, &metric);
+	if (error) {
+		complain(parser, parser->entry, "%s", error->message);
+		pesa_error_free(error);
+		return NULL;
+	}
+	pesa_metric_free(metric);
+	grown = realloc(file->metrics, (file->metric_count + 1) * sizeof(*grown));
+	if (!grown)
+		return pesa_error_no_memory();
+	file->metrics = grown;
+	made = (struct pesa_metric_definition){.name = strdup(name),
+					       .group = group ? strdup(group) : NULL,
+					       .expression = strdup(expression),
+					       .description =
+						       description ? strdup(description) : NULL};
+	if (!made.name || !made.expression) {
+		free_metric(&made);
+		return pesa_error_no_memory();
+	}
+	grown[file->metric_count++] = made;
+	return NULL;
+}
+
 static struct pesa_error *add_entry(struct parser *parser, json_object *entry)
 {
 	struct pesa_event_file *file = parser->file;
@@ -272,8 +320,7 @@ static struct pesa_error *add_entry(struct parser *parser, json_object *entry)
 		return NULL;
 	}
 	if (json_object_object_get(entry, "MetricExpr")) {
-		file->metrics++;
-		return NULL;
+		return add_metric(parser, entry);
 	}
 	if (!read_entry(parser, entry, &definition)) {
 		free_definition(&definition);
@@ -382,6 +429,9 @@ void pesa_event_file_free(struct pesa_event_file *file)
 {
 	for (size_t i = 0; i < file->count; i++)
 		free_definition(&file->definitions[i]);
+	for (size_t i = 0; i < file->metric_count; i++)
+		free_metric(&file->metrics[i]);
+	free(file->metrics);
 	free(file->definitions);
 	free(file->problem);
 	*file = (struct pesa_event_file){0};

@@ -6,7 +6,8 @@
  * A file is an array of objects, one per event: EventName; EventCode, the value of the PMU's term
  * `event`, or ConfigCode, all of perf_event_attr.config; ArchStdEvent, the name of a standard event
  * whose members are the default; BriefDescription, PublicDescription; Unit, the PMU; ScaleUnit,
- * "64Bytes"; SampleAfterValue, a period; SampleCycles, ours, see below.  Documentation/events.md describes them all.
+ * "64Bytes"; SampleAfterValue, a period; SampleCycles, ours, see below.  Entries with a MetricExpr
+ * are formulas: MetricName, MetricGroup, BriefDescription.  Documentation/events.md describes them all.
  *
  * A map, mapfile.csv, maps processor ids MVENDORID-MARCHID-MIMPID to directories: a line has a
  * pattern (an extended regular expression that must match the whole id), a version, the directory,
@@ -46,12 +47,21 @@ struct pesa_event_definition {
 	bool deprecated;
 };
 
+/* A formula over events (metric.h), from MetricName, MetricExpr, ... */
+struct pesa_metric_definition {
+	char *name;
+	char *group;	   /* names with ';' between: "TopdownL1"; NULL: none */
+	char *expression;  /* as in the file, and understood */
+	char *description; /* NULL: none */
+};
+
 struct pesa_event_file {
 	struct pesa_event_definition *definitions;
 	size_t count;
-	size_t metrics; /* skipped entries that are formulas */
-	size_t bad;	/* invalid entries, and a missing end */
-	char *problem;	/* the first of them: file, line, problem; NULL: none */
+	struct pesa_metric_definition *metrics;
+	size_t metric_count;
+	size_t bad;    /* invalid entries, and a missing end */
+	char *problem; /* the first of them: file, line, problem; NULL: none */
 };
 
 /* `path` is used in messages.  Fails only if out of memory. */

@@ -396,17 +396,17 @@ static void judge_source(struct judge *judge)
 {
 	const struct pesa_sampling_source *source = judge->knowledge->source;
 	struct machine_finding *found;
+	char name[256];
 
 	if (!source) {
 		add(judge, "source of samples", MACHINE_UNKNOWN,
 		    "not tried: these are files of another machine");
 		return;
 	}
+	pesa_source_joined_name(source, name, sizeof(name));
 	found = add(judge, "source of samples",
 		    source->level == PESA_SOURCE_DETAILS ? MACHINE_GOOD : MACHINE_NOTE,
-		    "%s%s%s (%s): %s", source->events[0], source->event_count > 1 ? "+" : "",
-		    source->event_count > 1 ? source->events[1] : "",
-		    pesa_source_level_name(source->level),
+		    "%s (%s): %s", name, pesa_source_level_name(source->level),
 		    pesa_source_level_meaning(source->level));
 	if (*source->why)
 		EFFECT(found, "no better one: %s", source->why);

@@ -294,6 +294,17 @@ void pesa_source_choose(const struct pesa_event_source *names, bool system_wide,
 	take(&choice, PESA_SOURCE_CLOCK, system_wide ? "cpu-clock" : "task-clock");
 }
 
+void pesa_source_joined_name(const struct pesa_sampling_source *source, char *name, size_t room)
+{
+	bool two = source->event_count > 1;
+
+	if (source->level != PESA_SOURCE_LEADER)
+		snprintf(name, room, "%s", source->events[0]);
+	else
+		snprintf(name, room, "cycles(%s%s%s)", source->events[0], two ? "+" : "",
+			 two ? source->events[1] : "");
+}
+
 struct pesa_error *pesa_source_require(const struct pesa_sampling_source *source,
 				       enum pesa_source_level least)
 {

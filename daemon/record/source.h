@@ -82,6 +82,9 @@ struct pesa_sampling_source {
 void pesa_source_choose(const struct pesa_event_source *names, bool system_wide,
 			const struct pesa_source_trial *trial, struct pesa_sampling_source *source);
 
+/* The name of a source in files and messages: "cycles(u_mode_cycle+s_mode_cycle)" of level leader. */
+void pesa_source_joined_name(const struct pesa_sampling_source *source, char *name, size_t room);
+
 /*
  * Try one event, for a report of what a machine answers.  An error if there is no event of this
  * name, or its PMU cannot have a period of the trial.

@@ -42,6 +42,18 @@ static bool is_clock(const struct pesa_attribute *attribute)
 		attribute->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+/*
+ * Events of the kernel that count cycles: `cycles`, or the processor's own, which pesa record writes
+ * as "cycles(NAMES)".
+ */
+static bool is_cycles(const struct pesa_attribute *attribute)
+{
+	return (attribute->attr.type == PERF_TYPE_HARDWARE &&
+		attribute->attr.config == PERF_COUNT_HW_CPU_CYCLES &&
+		strstr(attribute->name, "cycles")) ||
+	       !strncmp(attribute->name, "cycles(", strlen("cycles("));
+}
+
 /* The name of the event to load, among the attributes known so far; NULL: none. */
 static const char *event_to_load(struct profile_loader *loader)
 {
@@ -79,8 +91,12 @@ static struct pesa_error *choose_attributes(struct profile_loader *loader)
 		const struct pesa_attribute *attribute = pesa_perfdata_attribute(loader->reader, i);
 
 		chosen[i] = name && attribute->name && !strcmp(attribute->name, name);
-		if (chosen[i])
+		if (chosen[i]) {
 			loader->profile->totals.is_time = is_clock(attribute);
+			loader->profile->totals.is_cycles = is_cycles(attribute);
+			loader->profile->totals.frequency =
+				attribute->attr.freq ? attribute->attr.sample_freq : 0;
+		}
 		if (chosen[i] && !loader->profile->event)
 			loader->profile->event = strdup(name);
 		if (chosen[i] && !loader->profile->event) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "daemon/events/file.h"
+#include "daemon/events/metric.h"
 #include "daemon/events/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,9 +28,30 @@ static void read_file(const char *text, size_t size)
 		if (definition->scale < 0)
 			abort();
 	}
+	for (size_t i = 0; i < file.metric_count; i++)
+		if (!file.metrics[i].name || !file.metrics[i].expression)
+			abort();
 	if (!file.bad != !file.problem || (file.problem && strchr(file.problem, '\n')))
 		abort();
 	pesa_event_file_free(&file);
+}
+
+static void read_metric(const char *text)
+{
+	double counts[PESA_METRIC_EVENTS_MAX];
+	struct pesa_metric *metric;
+	struct pesa_error *error = pesa_metric_parse(text, &metric);
+
+	if (error) {
+		pesa_error_free(error);
+		return;
+	}
+	if (pesa_metric_event_count(metric) > PESA_METRIC_EVENTS_MAX)
+		abort();
+	for (size_t i = 0; i < PESA_METRIC_EVENTS_MAX; i++)
+		counts[i] = (double)i;
+	pesa_metric_value(metric, counts);
+	pesa_metric_free(metric);
 }
 
 static void read_map(const char *text, size_t size)
@@ -73,10 +95,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	/* Not terminated, as what is mapped: the parser must stop at the size. */
 	memcpy(text, data + 1, size - 1);
-	switch (data[0] % 4) {
+	switch (data[0] % 5) {
 	case 0:
 	case 1:
 		read_file(text, size - 1);
+		break;
+	case 4:
+		text[size - 1] = '\0';
+		read_metric(text);
 		break;
 	case 2:
 		read_map(text, size - 1);

@@ -4,6 +4,7 @@
 
 The oracle: the perf_event_attr that `perf stat -vv` prints before it opens an event, supported or not.
 """
+import glob
 import json
 import os
 import re
@@ -186,6 +187,21 @@ check(installed.get("DATA_TLB_MISS") == "cpu/event=0x1002/" and not run.stderr a
       installed.get("FW_SET_TIMER") == "cpu/config=0x8000000000000005/", "event files come with pesa", installed)
 for path in ("share/pesa/events/mapfile.csv", "share/pesa/events/thead/c900/cache.json"):
     check(os.path.exists(os.path.join(BUILD, path)), f"{path} is built from {TOP and 'tools/events'}")
+
+
+# Numbers of events against those of the kernel's own files, where its source is (the board's).
+theirs = sorted(glob.glob(os.path.expanduser("~/.cache/pesa/board/linux-source-*/tools/perf/pmu-events/arch/riscv")))
+if theirs:
+    for ours, their in (("andes/ax45", "andes/ax45"), ("sifive/u74", "sifive/u74"), ("starfive/dubhe-80", "starfive/dubhe-80"),
+                        ("thead/c900", "thead/c900-legacy")):
+        numbers = []
+        for folder in (f"{TOP}/tools/events/{ours}", f"{theirs[-1]}/{their}"):
+            entries = [one for path in glob.glob(f"{folder}/*.json") for one in json.load(open(path, encoding="utf-8"))]
+            numbers.append({one["EventName"]: int(one["EventCode"], 16) for one in entries if "EventCode" in one})
+        check(numbers[0] == numbers[1] and len(numbers[0]) > 10, f"{ours}: the events of the kernel's perf",
+              set(numbers[0].items()) ^ set(numbers[1].items()))
+else:
+    skip("events of processors are those of the kernel's perf", "the board's kernel source is not here (make board)")
 
 shutil.rmtree(work)
 end()

@@ -322,7 +322,6 @@ static const struct perf_option stat[] = {
 	{"sync", NULL, PERF_FLAG, 'S'},
 	{"table", "-r shows means and standard errors", PERF_FLAG, 0},
 	{"td-level", "'pesa topdown --level LEVEL'", PERF_ARGUMENT, 0},
-	{"topdown", "'pesa topdown' shows what the slots were used for", PERF_FLAG, 0},
 	{"transaction", NULL, PERF_FLAG, 'T'},
 	{"verbose", NULL, PERF_FLAG, 'v'},
 	END,

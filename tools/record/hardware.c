@@ -481,9 +481,8 @@ static struct pesa_error *choose_source(struct record_hardware *hardware)
 		error = pesa_source_require(source, hardware->require);
 	for (unsigned int i = 0; i < source->event_count; i++)
 		hardware->events[options->event_count++] = source->events[i];
-	if (source->event_count > 1) {
-		snprintf(hardware->joined, sizeof(hardware->joined), "%s+%s", source->events[0],
-			 source->events[1]);
+	if (source->level == PESA_SOURCE_LEADER) {
+		pesa_source_joined_name(source, hardware->joined, sizeof(hardware->joined));
 		options->joined = hardware->joined;
 	}
 	return error;

@@ -53,8 +53,8 @@ static struct pesa_error *check_program(const char *path, struct pesa_program *p
 		return pesa_error_create(
 			PESA_ERROR_UNSUPPORTED,
 			"%s is an ELF file, but not for RISC-V: build it for RISC-V "
-			"(riscv64-linux-gnu-gcc -g), or sample this machine's "
-			"programs with an event of its own (-e cpu-clock)",
+			"(riscv64-linux-gnu-gcc -g), or leave out the options of the "
+			"virtual core to sample this machine's programs",
 			path);
 	case PESA_PROGRAM_OTHER:
 		return pesa_error_create(

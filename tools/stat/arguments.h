@@ -21,6 +21,7 @@ struct stat_arguments {
 	char *events;	/* of all -e, owned; NULL: the defaults */
 	const char *output, *json;
 	bool per_thread, wants_json, list;
+	bool topdown;	       /* the processor's top-down metrics, through the kernel */
 	unsigned int detailed; /* how often -d was given */
 	uint64_t repeat;       /* runs; 0: one */
 	/* of the virtual core */

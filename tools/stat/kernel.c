@@ -13,6 +13,7 @@
 #include "tools/stat/arguments.h"
 #include "tools/stat/series.h"
 #include "tools/stat/table.h"
+#include "tools/stat/topdown.h"
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"
 
@@ -40,6 +41,7 @@ struct kernel_stat {
 	uint64_t runs, interval_end;
 	struct stat_row *rows;
 	char **bare; /* event names of the rows, without modifiers */
+	struct stat_topdown topdown;
 	FILE *out;
 	struct ui_json json;
 };
@@ -227,6 +229,8 @@ static void print_text(struct kernel_stat *stat)
 	} else {
 		table = table_of_runs(stat);
 		stat_table_print(stat->out, &table, "");
+		if (stat->arguments->topdown)
+			stat_topdown_print(stat->out, &stat->topdown, &table);
 	}
 	print_seconds(stat);
 }
@@ -246,6 +250,8 @@ static void print_json(struct kernel_stat *stat, int status)
 	ui_json_member(json, "user_seconds", ui_json_number((double)result->user * 1e-9));
 	ui_json_member(json, "system_seconds", ui_json_number((double)result->system * 1e-9));
 	ui_json_member(json, "events", stat_table_json(&table));
+	if (stat->arguments->topdown)
+		ui_json_member(json, "topdown", stat_topdown_json(&stat->topdown, &table));
 	if (!stat->arguments->per_thread)
 		return;
 	ui_json_array_begin(json, "threads");
@@ -346,14 +352,31 @@ static char *name_target(const struct stat_arguments *arguments, char **program)
 	return length < 0 ? NULL : text;
 }
 
+/* The events: those of top-down metrics first, if these are wanted, and then in place of the default. */
+static struct pesa_error *list_events(struct kernel_stat *stat)
+{
+	const struct stat_arguments *arguments = stat->arguments;
+	struct pesa_error *error = NULL;
+	char *events;
+
+	if (arguments->topdown) {
+		error = stat_topdown_open(&arguments->names.source, &stat->topdown);
+		if (!error)
+			error = pesa_event_list_add(&stat->list, stat->topdown.events);
+		if (error || (!arguments->events && !arguments->detailed))
+			return error;
+	}
+	events = stat_events(arguments, DEFAULT_EVENTS, details);
+	error = events ? pesa_event_list_add(&stat->list, events) : pesa_error_no_memory();
+	free(events);
+	return error;
+}
+
 static struct pesa_error *prepare(struct kernel_stat *stat, char **program)
 {
-	char *events = stat_events(stat->arguments, DEFAULT_EVENTS, details);
-	struct pesa_error *error =
-		events ? pesa_event_list_add(&stat->list, events) : pesa_error_no_memory();
+	struct pesa_error *error = list_events(stat);
 	size_t count = stat->list.count;
 
-	free(events);
 	if (error)
 		return error;
 	stat->what = name_target(stat->arguments, program);
@@ -384,6 +407,7 @@ static void release(struct kernel_stat *stat)
 	for (size_t i = 0; stat->bare && i < stat->list.count; i++)
 		free(stat->bare[i]);
 	free(stat->bare);
+	stat_topdown_free(&stat->topdown);
 	free(stat->rows);
 	free(stat->before);
 	free(stat->sums);

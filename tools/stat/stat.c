@@ -28,6 +28,7 @@ enum {
 	KEY_CPU,
 	KEY_DURATION,
 	KEY_TIMEOUT,
+	KEY_TOPDOWN,
 };
 
 static const struct argp_option options[] = {
@@ -50,6 +51,10 @@ static const struct argp_option options[] = {
 	{"interval-print", 0, NULL, OPTION_ALIAS, NULL, 0},
 	{"duration", KEY_DURATION, "TIME", 0, "End after so many seconds, or 500ms, 2m", 0},
 	{"timeout", KEY_TIMEOUT, "MS", 0, "End after so many milliseconds", 0},
+	{"topdown", KEY_TOPDOWN, NULL, 0,
+	 "This processor's top-down metrics, each with its formula; of its event files, or of "
+	 "generic events",
+	 0},
 	{"no-inherit", 'i', NULL, 0, "Without the threads and processes that are made meanwhile",
 	 0},
 	{NULL, 0, NULL, 0,
@@ -83,6 +88,7 @@ static const char *own_option(int key, bool of_kernel)
 		{'I', true, "-I"},
 		{KEY_DURATION, true, "--duration"},
 		{KEY_TIMEOUT, true, "--timeout"},
+		{KEY_TOPDOWN, true, "--topdown"},
 		{'i', true, "--no-inherit"},
 	};
 
@@ -182,6 +188,9 @@ static error_t parse_kernel(int key, char *argument, struct argp_state *state)
 	case KEY_TIMEOUT:
 		arguments->duration = read_count("--timeout", argument, 86400000, state) * 1000000;
 		return 0;
+	case KEY_TOPDOWN:
+		arguments->topdown = true;
+		return 0;
 	case 'i':
 		arguments->no_inherit = true;
 		return 0;
@@ -256,6 +265,7 @@ static const struct argp argp = {
 	       "\n"
 	       "Examples:\n"
 	       "  pesa stat -e '{cycles,instructions},page-faults' -r 5 -- ./program\n"
+	       "  pesa stat --topdown -- ./program\n"
 	       "  pesa stat --core ooo-4 -e 'INST.*,TOPDOWN.*' -- ./bzip2 -k9 file\n"
 	       "\n"
 	       "The manual page pesa-stat(1) explains all.",

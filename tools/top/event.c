@@ -39,11 +39,13 @@ static void record(const struct event_source *source, int messages)
 {
 	char program[] = "pesa", subcommand[] = "top", output[4096];
 	char *command[] = {program, subcommand, NULL};
-	const char *events[] = {source->options.event};
+	const char *events[] = {source->options.event, source->options.second};
 	const struct pesa_hardware_options options = {
 		.devices = PESA_PMU_DIRECTORY,
 		.events = events,
-		.event_count = 1,
+		.event_count = source->options.second ? 2 : 1,
+		.joined = source->options.joined,
+		.catalogue = source->options.catalogue,
 		.sampling = {.period = source->options.period,
 			     .frequency = source->options.frequency,
 			     .inherit = true,
@@ -212,7 +214,8 @@ struct pesa_error *top_event_open(const struct top_event_options *options, const
 		return error;
 	}
 	*result = (struct top_source){.state = source,
-				      .name = "own event",
+				      .name = source->options.joined ? source->options.joined
+								     : "own event",
 				      .descriptor = source->events,
 				      .take = take,
 				      .close = close_source};

@@ -15,6 +15,8 @@
 #include "tools/ui/safe_output.h"
 #include "tools/ui/standard_output.h"
 #include "tools/ui/temporary_directory.h"
+#include "daemon/record/source.h"
+#include "tools/record/event_options.h"
 #include "tools/top/model.h"
 #include "tools/top/screen.h"
 #include "tools/top/source.h"
@@ -47,6 +49,10 @@ enum {
 struct options {
 	struct top_daemon_options daemon;
 	struct top_event_options event;
+	bool chooses; /* samples by itself, from the best source */
+	struct event_options names;
+	struct pesa_sampling_source best;
+	char joined[2 * 128];
 	struct top_view view;
 	struct top_filter filter;
 	pid_t process, thread; /* 0: all; `event` points to them */
@@ -118,6 +124,8 @@ static void finish_options(struct options *options, struct argp_state *state)
 {
 	bool own = options->event.event;
 
+	if (!own && !options->daemon.socket && !options->daemon.url && access(DEFAULT_SOCKET, F_OK))
+		own = options->chooses = true;
 	if (own && (options->daemon.socket || options->daemon.url))
 		profile_usage_error(state, "either --event or a daemon");
 	if (options->daemon.socket && options->daemon.url)
@@ -273,7 +281,8 @@ static const struct argp argp = {
 	.options = descriptions,
 	.parser = parse,
 	.doc = "Show functions, threads and processes with their cycle stacks as they run, from a "
-	       "running pesad or from an event of its own.\vExamples:\n"
+	       "running pesad, from an event of its own, or where there is neither from the best "
+	       "source that works here.\vExamples:\n"
 	       "  pesa top\n"
 	       "  pesa top -e pesa/cycles/ -p 1234\n"
 	       "  pesa top --once --json --view processes\n"
@@ -367,18 +376,44 @@ static int run_batch(struct top_model *model, const struct options *options,
 
 /* ---- Start --------------------------------------------------------------------------------- */
 
-static struct pesa_error *open_source(const struct options *options, const char *folder,
+/* Choose what to sample, because there is no daemon and no event was named. */
+static struct pesa_error *choose_source(struct options *options)
+{
+	struct pesa_sampling_source *best = &options->best;
+	struct top_event_options *event = &options->event;
+	struct pesa_error *error = event_options_load(&options->names, COMMAND);
+
+	if (error)
+		return error;
+	pesa_source_choose(&options->names.source, !event->process_count && !event->thread_count,
+			   &PESA_SOURCE_KERNEL, best);
+	event->event = best->events[0];
+	event->second = best->event_count > 1 ? best->events[1] : NULL;
+	event->catalogue = options->names.source.catalogue;
+	pesa_source_joined_name(best, options->joined, sizeof(options->joined));
+	event->joined = options->joined;
+	if (options->batch)
+		safe_output_message(
+			"pesa top: there is no daemon; sampling %s: %s (see 'pesa doctor')",
+			options->joined, pesa_source_level_meaning(best->level));
+	return NULL;
+}
+
+static struct pesa_error *open_source(struct options *options, const char *folder,
 				      struct top_source *source)
 {
 	const char *path = options->daemon.socket;
+	struct pesa_error *error = options->chooses ? choose_source(options) : NULL;
 
+	if (error)
+		return error;
 	if (options->event.event)
 		return top_event_open(&options->event, folder, source);
 	if (path && access(path, F_OK))
 		return pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
-			"%s: there is no socket of a daemon; start pesad, or sample "
-			"an event without a daemon with -e EVENT",
+			"%s: there is no socket of a daemon; start pesad, or leave --socket out to "
+			"sample without one",
 			path);
 	return top_daemon_open(&options->daemon, folder, source);
 }
@@ -401,6 +436,7 @@ static int run(struct options *options, const char *folder, int signals)
 	if (source.close)
 		source.close(source.state);
 	top_model_free(model);
+	event_options_free(&options->names);
 	return error ? profile_fail(COMMAND, error) : status;
 }
 

@@ -45,6 +45,7 @@ struct top_model {
 	struct pesa_capabilities capabilities;
 	char event[128];
 	bool plain;
+	enum top_unit unit;
 	struct top_number samples, lost, unattributed;
 };
 
@@ -345,6 +346,9 @@ static struct pesa_error *add_profile(struct top_model *model, const struct pesa
 
 	model->capabilities = *pesa_profile_capabilities(profile);
 	model->plain = totals->samples && totals->plain_samples == totals->samples;
+	model->unit = !model->plain || totals->is_cycles ? TOP_CYCLES
+		      : totals->is_time			 ? TOP_TIME
+							 : TOP_OTHER;
 	snprintf(model->event, sizeof(model->event), "%s", event ? event : "unknown");
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		unattributed += totals->unattributed[i];
@@ -445,6 +449,11 @@ const struct pesa_capabilities *top_model_capabilities(const struct top_model *m
 const char *top_model_event(const struct top_model *model)
 {
 	return model->event;
+}
+
+enum top_unit top_model_unit(const struct top_model *model)
+{
+	return model->unit;
 }
 
 bool top_model_plain(const struct top_model *model)

@@ -63,6 +63,9 @@ const struct pesa_capabilities *top_model_capabilities(const struct top_model *m
 /* "": no interval was loaded yet. */
 const char *top_model_event(const struct top_model *model);
 bool top_model_plain(const struct top_model *model); /* samples have no cycle stacks */
+/* What weights are. */
+enum top_unit { TOP_CYCLES, TOP_TIME, TOP_OTHER };
+enum top_unit top_model_unit(const struct top_model *model);
 struct top_number top_model_samples(const struct top_model *model);
 struct top_number top_model_lost(const struct top_model *model);
 struct top_number top_model_unattributed(const struct top_model *model); /* weight */

@@ -32,6 +32,8 @@ struct top_source {
 	void (*close)(void *state);
 };
 
+struct pesa_event_catalogue;
+
 struct top_daemon_options {
 	const char *socket;	/* path; NULL: `url` */
 	const char *url;	/* base URL */
@@ -42,7 +44,11 @@ struct top_daemon_options {
 
 struct top_event_options {
 	const char *event;
-	uint64_t frequency, period; /* 0: the default */
+	const char
+		*second; /* a second event that counts the same thing in other modes; NULL: none */
+	const char *joined; /* name of what was chosen; NULL: the user named the event */
+	const struct pesa_event_catalogue *catalogue; /* event files; NULL: none */
+	uint64_t frequency, period;		      /* 0: the default */
 	const pid_t *processes, *threads;
 	unsigned int process_count, thread_count; /* both 0: the whole system */
 	uint64_t delay;				  /* ns of an interval */

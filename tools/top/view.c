@@ -162,6 +162,15 @@ static double share_of(uint64_t weight, uint64_t whole)
 	return whole ? (double)weight / (double)whole : 0;
 }
 
+/* Cycles, time or a count, as the event has it. */
+static const char *amount(const struct top_model *model, char number[UI_NUMBER_SIZE],
+			  uint64_t weight)
+{
+	double value = cycles_of(weight);
+
+	return top_model_unit(model) == TOP_TIME ? ui_time(number, value) : ui_count(number, value);
+}
+
 void top_view_summary(const struct top_model *model, const struct top_view *view,
 		      const struct ui_terminal *terminal, struct ui_text *line)
 {
@@ -173,8 +182,10 @@ void top_view_summary(const struct top_model *model, const struct top_view *view
 		    *top_model_event(model) ? top_model_event(model) : "no samples yet",
 		    ui_style(terminal, UI_PLAIN));
 	ui_text_add(line, ", %s: ", view->total ? "since the start" : "last interval");
-	ui_text_add(line, "%s %s", ui_count(number, cycles_of(whole)),
-		    top_model_plain(model) ? "counted" : "cycles");
+	ui_text_add(line, "%s %s", amount(model, number, whole),
+		    top_model_unit(model) == TOP_TIME	 ? "of time"
+		    : top_model_unit(model) == TOP_OTHER ? "counted"
+							 : "cycles");
 	ui_text_add(line, ", %s samples",
 		    ui_count(number, (double)number_of(view, top_model_samples(model))));
 	ui_text_add(line, ", %s lost",
@@ -228,7 +239,9 @@ void top_view_heading(const struct top_model *model, const struct top_view *view
 	bool plain = top_model_plain(model);
 
 	ui_text_add(line, "%s%8s %8s  ", ui_style(terminal, UI_BOLD), "Share",
-		    plain ? "Counted" : "Cycles");
+		    top_model_unit(model) == TOP_TIME	 ? "Time"
+		    : top_model_unit(model) == TOP_OTHER ? "Counted"
+							 : "Cycles");
 	if (!plain)
 		ui_text_add(line, "%-*s  ", (int)bar_columns(terminal), "Stack");
 	if (view->kind == TOP_FUNCTIONS)
@@ -295,7 +308,7 @@ void top_view_row(const struct top_model *model, const struct top_view *view,
 	ui_text_add(line, "%s%8s%s", share >= HOT_SHARE ? ui_style(terminal, UI_HOT) : "",
 		    ui_share(number, share),
 		    share >= HOT_SHARE ? ui_style(terminal, UI_PLAIN) : "");
-	ui_text_add(line, " %8s  ", ui_count(number, cycles_of(stack->weight)));
+	ui_text_add(line, " %8s  ", amount(model, number, stack->weight));
 	if (!top_model_plain(model)) {
 		cycle_stack_bar(line, terminal, stack, CYCLE_STATE_ALL, stack->weight,
 				bar_columns(terminal));

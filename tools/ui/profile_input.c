@@ -91,6 +91,7 @@ struct pesa_error *profile_input_open(struct profile_input *input,
 	losses = pesa_profile_losses(input->profile);
 	input->plain = totals->samples && totals->plain_samples == totals->samples;
 	input->time = input->plain && totals->is_time;
+	input->other = input->plain && !totals->is_time && !totals->is_cycles;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		input->unattributed += totals->unattributed[i];
 	if (losses->damage || losses->damaged_records || losses->damaged_bytes) {
@@ -195,17 +196,17 @@ const char *profile_amount(const struct profile_input *input, char buffer[UI_NUM
 
 const char *profile_amount_title(const struct profile_input *input)
 {
-	return input->time ? "Time" : input->plain ? "Counted" : "Cycles";
+	return input->time ? "Time" : input->other ? "Counted" : "Cycles";
 }
 
 const char *profile_amount_unit(const struct profile_input *input)
 {
-	return input->time ? "of time" : input->plain ? "counted" : "cycles";
+	return input->time ? "of time" : input->other ? "counted" : "cycles";
 }
 
 const char *profile_whole(const struct profile_input *input)
 {
-	return input->time ? "time" : input->plain ? "that was counted" : "cycles";
+	return input->time ? "time" : input->other ? "that was counted" : "cycles";
 }
 
 json_object *profile_json_interval(struct pesa_estimate estimate)
@@ -222,6 +223,21 @@ json_object *profile_json_interval(struct pesa_estimate estimate)
 
 /* ---- Header, totals and losses ------------------------------------------------------------- */
 
+/* How often a sample was taken: the frequency that was asked for, and what became of it. */
+static void print_period(const struct profile_input *input, struct ui_text *line)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	char number[UI_NUMBER_SIZE];
+
+	ui_text_add(line, ", sampled ");
+	if (totals->frequency)
+		ui_text_add(line, "at %" PRIu64 " Hz, ", totals->frequency);
+	if (input->time)
+		ui_text_add(line, "every %s", ui_time(number, totals->period));
+	else
+		ui_text_add(line, "every %.0f%s", totals->period, input->other ? "" : " cycles");
+}
+
 static void print_subject(const struct profile_input *input, struct ui_text *line,
 			  const struct ui_terminal *terminal)
 {
@@ -230,7 +246,6 @@ static void print_subject(const struct profile_input *input, struct ui_text *lin
 	const char *command = pesa_profile_cmdline(input->profile);
 	const char *arch = pesa_profile_arch(input->profile);
 	const char *event = pesa_profile_event(input->profile);
-	char number[UI_NUMBER_SIZE];
 
 	ui_text_add(line, "%s", ui_style(terminal, UI_BOLD));
 	ui_text_add_safe(line, "%s", command ? command : input->options->path);
@@ -246,11 +261,8 @@ static void print_subject(const struct profile_input *input, struct ui_text *lin
 		ui_text_add_safe(line, ", %s", arch);
 	if (totals->exact)
 		ui_text_add(line, ", exact: every cycle counted");
-	else if (totals->period > 0 && input->time)
-		ui_text_add(line, ", sampled every %s", ui_time(number, totals->period));
 	else if (totals->period > 0)
-		ui_text_add(line, ", sampled every %.0f%s", totals->period,
-			    input->plain ? "" : " cycles");
+		print_period(input, line);
 	ui_print_line(terminal, ui_text_get(line));
 	ui_text_clear(line);
 }
@@ -340,9 +352,11 @@ void profile_json_header_for(const struct profile_input *input, struct ui_json *
 	ui_json_member(json, "exact", json_object_new_boolean(totals->exact));
 	ui_json_member(json, "unit",
 		       ui_json_string(input->time    ? "nanoseconds"
-				      : input->plain ? "events"
+				      : input->other ? "events"
 						     : "cycles"));
 	ui_json_member(json, "period", ui_json_number(totals->period));
+	ui_json_member(json, "frequency",
+		       totals->frequency ? ui_json_count(totals->frequency) : NULL);
 	ui_json_member(json, "samples", ui_json_count(totals->samples));
 	ui_json_member(json, "plain_samples", ui_json_count(totals->plain_samples));
 	ui_json_member(json, "skidding_samples", ui_json_count(totals->skidding_samples));

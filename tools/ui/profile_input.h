@@ -27,6 +27,7 @@ struct profile_input {
 	uint64_t unattributed;	  /* weight for all reasons */
 	bool plain;		  /* samples have only a PC: there are no cycle stacks */
 	bool time;		  /* plain samples of a clock: in nanoseconds, not cycles */
+	bool other;		  /* plain samples of an event that counts neither */
 	bool damaged;		  /* part of the file was unreadable: exit status 1 */
 };
 

@@ -6,9 +6,10 @@ const report = JSON.parse(document.getElementById("data").textContent);
 // Plain samples have only a PC: there are no cycle stacks, and the unit of the counts is that of the event.
 const isPlain = report.samples > 0 && report.plain_samples === report.samples;
 const isTime = report.unit === "nanoseconds";
-const unit = isTime ? "of time" : isPlain ? "counted" : "cycles";
-const unitTitle = isTime ? "Time" : isPlain ? "Counted" : "Cycles";
-const ofAll = isTime ? "of all time" : isPlain ? "of all that was counted" : "of all cycles";
+const isOther = isPlain && report.unit === "events";
+const unit = isTime ? "of time" : isOther ? "counted" : "cycles";
+const unitTitle = isTime ? "Time" : isOther ? "Counted" : "Cycles";
+const ofAll = isTime ? "of all time" : isOther ? "of all that was counted" : "of all cycles";
 
 function text(number) {
 	return number === null || number === undefined ? "" : report.texts[number];

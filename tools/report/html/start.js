@@ -7,7 +7,7 @@ const search = document.getElementById("search");
 function makeHead() {
 	const facts = [report.event, report.core && "core " + report.core, report.model && "model " + report.model,
 		report.arch, report.exact ? "exact: every cycle counted"
-			: report.period > 0 && `sampled every ${isTime ? time(report.period) : Math.round(report.period)}` + (isPlain ? "" : " cycles"),
+			: report.period > 0 && `sampled every ${isTime ? time(report.period) : Math.round(report.period)}` + (isTime || isOther ? "" : " cycles"),
 		amount(report.cycles) + " " + unit, !report.exact && `${report.samples} samples, ${report.lost} lost`,
 		report.plain_samples && (isPlain ? "without details: no stacks of states"
 			: `${report.plain_samples} of them without details`),

@@ -204,7 +204,7 @@ function markSelection() {
 	document.getElementById("select-all").disabled = !selection;
 	document.getElementById("range").textContent = !selection ? "everything" : `${timeOf(first)} to ${timeOf(last + 1)}` +
 		(lane ? `, ${lane.name}` : "") + `: ${percent(share(report.cycles) ? selected.cycles / report.cycles : 0)} ` +
-		(isTime ? "of all time" : isPlain ? "of all that was counted" : "of all cycles");
+		(isTime ? "of all time" : isOther ? "of all that was counted" : "of all cycles");
 	from.value = first;
 	to.value = last;
 	for (const button of timeline.querySelectorAll("button.thread"))
