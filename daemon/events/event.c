@@ -433,7 +433,8 @@ struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM, "nothing on this machine counts event %s%s", event->name,
 			event->attr.type == PERF_TYPE_HARDWARE
-				? ": it has no hardware counters; -e cpu-clock samples by a timer"
+				? ": it has no hardware counters; -e cpu-clock samples by a timer, as "
+				  "does what is taken without -e"
 				: "");
 	case ENODEV:
 		return pesa_error_create(PESA_ERROR_SYSTEM,
@@ -454,7 +455,7 @@ struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM,
 			"event %s cannot be sampled here: its PMU has no interrupt, or does not "
-			"give what was asked for",
+			"give what was asked for; without -e the best source that works is taken",
 			event->name);
 	case EMFILE:
 	case ENFILE:

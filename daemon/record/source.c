@@ -87,35 +87,58 @@ static void read_samples(struct pesa_ring *ring, struct pesa_source_answer *answ
 	pesa_ring_end(ring);
 }
 
-static struct pesa_source_answer try_here(void *context, struct pesa_event_name *event)
+/* Whether the event had a counter at any time; others can keep all of them busy. */
+static bool had_counter(int descriptor)
 {
-	struct pesa_source_answer answer = {0};
-	int descriptor = pesa_event_open(&event->attr, 0, -1);
-	struct pesa_error *error;
-	struct pesa_ring ring;
+	uint64_t values[3]; /* count, time enabled, time running */
 
-	(void)context;
-	while (descriptor < 0) {
-		answer.refusal = errno;
-		if (!pesa_event_relax(event, 0, answer.refusal))
-			return answer;
-		descriptor = pesa_event_open(&event->attr, 0, -1);
-	}
-	answer.refusal = 0;
-	error = pesa_ring_map(descriptor, 1, false, &ring);
+	return read(descriptor, values, sizeof(values)) != sizeof(values) || values[2];
+}
+
+static void try_ring(int descriptor, struct pesa_source_answer *answer)
+{
+	struct pesa_ring ring;
+	struct pesa_error *error = pesa_ring_map(descriptor, 1, false, &ring);
+
 	if (error) {
 		/* No memory may be locked: the recording will say so. */
 		pesa_error_free(error);
-		answer.sampled = true;
-	} else {
-		ioctl(descriptor, PERF_EVENT_IOC_ENABLE, 0);
-		spin(&ring);
-		ioctl(descriptor, PERF_EVENT_IOC_DISABLE, 0);
-		read_samples(&ring, &answer);
-		pesa_ring_unmap(&ring);
+		answer->sampled = true;
+		return;
 	}
+	ioctl(descriptor, PERF_EVENT_IOC_ENABLE, 0);
+	spin(&ring);
+	ioctl(descriptor, PERF_EVENT_IOC_DISABLE, 0);
+	read_samples(&ring, answer);
+	/* Without a counter nothing was tried: the recording takes turns with the others. */
+	answer->sampled |= !had_counter(descriptor);
+	pesa_ring_unmap(&ring);
+}
+
+static struct pesa_source_answer try_once(struct pesa_event_name *event)
+{
+	struct pesa_source_answer answer = {0};
+	int descriptor;
+
+	event->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	while ((descriptor = pesa_event_open(&event->attr, 0, -1)) < 0) {
+		answer.refusal = errno;
+		if (!pesa_event_relax(event, 0, answer.refusal))
+			return answer;
+	}
+	answer.refusal = 0;
+	try_ring(descriptor, &answer);
 	close(descriptor);
 	return answer;
+}
+
+/* One sample proves that there are some; that there are none is believed the second time. */
+static struct pesa_source_answer try_here(void *context, struct pesa_event_name *event)
+{
+	struct pesa_source_answer answer = try_once(event);
+
+	(void)context;
+	return answer.refusal || answer.sampled ? answer : try_once(event);
 }
 
 static struct pesa_source_answer try_counting(void *context, struct pesa_event_name *event)

@@ -117,7 +117,8 @@ def try_board(name, words, level, sampled):
         doctor = {one["subject"]: one for one in found["doctor"].get("findings", [])}
         interrupt = doctor.get("overflow interrupt", {})
         tap.check(found["doctor"].get("level") == level and (interrupt.get("value") == "set up by the kernel") == ("sscofpmf=on" in words[1])
-                  and "OpenSBI" in doctor.get("firmware", {}).get("value", ""), f"{name}: pesa doctor agrees", doctor)
+                  and "OpenSBI" in doctor.get("firmware", {}).get("value", ""), f"{name}: pesa doctor agrees",
+                  (found["doctor"].get("level"), doctor.get("source of samples"), interrupt, doctor.get("firmware")))
 
 
 import sys

@@ -516,6 +516,10 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 	summary.unfinished &= !error;
 	if (!quiet && summary.files && hardware->chosen)
 		print_source(hardware);
+	if (!quiet && summary.files && !summary.samples && !hardware->chosen)
+		fprintf(stderr,
+			"pesa record: no sample was taken: what ran was too short, or the event's "
+			"counter raises no interrupt: leave -e out, or see 'pesa doctor'\n");
 	if (!quiet && summary.files)
 		print_summary(options, &summary);
 	print_problems(options, &summary);
