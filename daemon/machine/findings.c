@@ -449,29 +449,32 @@ void machine_judge(const struct machine *machine, const struct machine_knowledge
 
 /* ---- Subcommands ---------------------------------------------------------------------------- */
 
-/* What recordings of this machine allow: with details, of cycles, of a clock. */
-enum { WITH_DETAILS, WITH_CYCLES, WITH_CLOCK, KINDS };
+/* What recordings of this machine allow: with details, of cycles, of the processor's own events, of a
+ * clock. */
+enum { WITH_DETAILS, WITH_CYCLES, WITH_LEADER, WITH_CLOCK, KINDS };
 
 static const struct {
 	const char *command;
 	const char *able[KINDS], *text[KINDS];
 } abilities_of[] = {
 	{"record, top, pesad",
-	 {"yes", "yes", "in part"},
+	 {"yes", "yes", "yes", "in part"},
 	 {"cycle stacks of instructions",
 	  "cycles by function and line (in pesad.conf: event = cycles)",
+	  "cycles by function and line (in pesad.conf: event = cpu/TERMS/, from 'pesa list')",
 	  "time by function and line (in pesad.conf: event = cpu-clock)"}},
 	{"report, annotate",
-	 {"yes", "in part", "in part"},
+	 {"yes", "in part", "in part", "in part"},
 	 {"where cycles went, in which state and why", "where cycles went, some instructions late",
-	  "where time went, at interrupts"}},
+	  "where cycles went, some instructions late", "where time went, at interrupts"}},
 	{"diff, export, script, archive, merge",
-	 {"yes", "yes", "yes"},
-	 {"all that recordings have", "all that recordings have", "all that recordings have"}},
+	 {"yes", "yes", "yes", "yes"},
+	 {"all that recordings have", "all that recordings have", "all that recordings have",
+	  "all that recordings have"}},
 	{"explain, topdown, advise, annotate --why, compare",
-	 {"yes", "no", "no"},
+	 {"yes", "no", "no", "no"},
 	 {"from cycle stacks", "need cycle stacks: --core ooo-4 has them",
-	  "need cycle stacks: --core ooo-4 has them"}},
+	  "need cycle stacks: --core ooo-4 has them", "need cycle stacks: --core ooo-4 has them"}},
 };
 
 static void add_ability(struct machine_ability *abilities, size_t *count, const char *command,
@@ -490,6 +493,8 @@ size_t machine_abilities(const struct machine_knowledge *knowledge,
 
 	if (source && source->level == PESA_SOURCE_DETAILS)
 		kind = WITH_DETAILS;
+	else if (source && source->level == PESA_SOURCE_LEADER)
+		kind = WITH_LEADER;
 	else if (source && source->level == PESA_SOURCE_CLOCK)
 		kind = WITH_CLOCK;
 	for (size_t i = 0; source && i < sizeof(abilities_of) / sizeof(abilities_of[0]); i++)

@@ -177,7 +177,7 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 		    ui_share(share, profile_share(input, listing->weight)), profile_whole(input),
 		    profile_amount(input, cycles, cycles_of(listing->weight)),
 		    input->time	   ? ""
-		    : input->plain ? "events"
+		    : input->other ? "events"
 				   : "cycles");
 	if (entry && pesa_estimate_executions(input->profile, entry, PROFILE_CONFIDENCE).enough)
 		ui_text_add(&line, ", %s executions",

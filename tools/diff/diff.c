@@ -136,6 +136,12 @@ static void print_note(void *context, const char *note)
 	fputc('\n', context);
 }
 
+static const char *whole_number(char buffer[UI_NUMBER_SIZE], double value)
+{
+	snprintf(buffer, UI_NUMBER_SIZE, "%.0f", value);
+	return buffer;
+}
+
 static void print_side(const struct profile_input *input, const char *title,
 		       const struct ui_terminal *terminal)
 {
@@ -157,19 +163,23 @@ static void print_side(const struct profile_input *input, const char *title,
 	if (totals->exact)
 		ui_text_add(&line, ", exact");
 	else
-		ui_text_add(&line, ", %" PRIu64 " samples every %.0f, %" PRIu64 " lost",
-			    totals->samples, totals->period, totals->lost);
+		ui_text_add(&line, ", %" PRIu64 " samples every %s, %" PRIu64 " lost",
+			    totals->samples,
+			    input->time ? ui_time(cycles, totals->period)
+					: whole_number(cycles, totals->period),
+			    totals->lost);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }
 
-/* "+1.23M", "-456" */
-static const char *signed_count(char buffer[UI_NUMBER_SIZE], double value)
+/* "+1.23M", "-456", "+12.3ms" */
+static const char *signed_amount(const struct profile_input *input, char buffer[UI_NUMBER_SIZE],
+				 double value)
 {
 	char digits[UI_NUMBER_SIZE];
 
 	snprintf(buffer, UI_NUMBER_SIZE, "%s%.*s", value < 0 ? "-" : "+", UI_NUMBER_SIZE - 2,
-		 ui_count(digits, fabs(value)));
+		 profile_amount(input, digits, fabs(value)));
 	return buffer;
 }
 
@@ -188,7 +198,8 @@ struct printing {
 #define STATE_COLUMNS  8  /* mark of the cost; "new", "gone" */
 #define LABEL_LEAST    28
 
-static void add_pair(struct ui_text *line, const struct diff_row *row, bool executions)
+static void add_pair(struct ui_text *line, const struct printing *printing,
+		     const struct diff_row *row, bool executions)
 {
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		const struct diff_figures *figures = &row->side[side];
@@ -200,8 +211,9 @@ static void add_pair(struct ui_text *line, const struct diff_row *row, bool exec
 			ui_text_add(line, " %7s", "few");
 		else
 			ui_text_add(line, " %7s",
-				    ui_count(number,
-					     executions ? figures->executions : figures->cycles));
+				    executions ? ui_count(number, figures->executions)
+					       : profile_amount(&printing->input[side], number,
+								figures->cycles));
 	}
 }
 
@@ -277,14 +289,16 @@ static void print_row(const struct printing *printing, const struct diff_row *ro
 	double half = (row->cycles.high - row->cycles.low) / 2;
 
 	ui_text_add(&line, "%s%8s%s%s ", row->cycles.significant ? ui_style(terminal, UI_HOT) : "",
-		    signed_count(number, row->cycles.value), row->cycles.significant ? "*" : " ",
+		    signed_amount(printing->input, number, row->cycles.value),
+		    row->cycles.significant ? "*" : " ",
 		    row->cycles.significant ? ui_style(terminal, UI_PLAIN) : "");
-	ui_text_add(&line, "%s%s", terminal->utf8 ? "±" : "+-", ui_count(number, half));
+	ui_text_add(&line, "%s%s", terminal->utf8 ? "±" : "+-",
+		    profile_amount(printing->input, number, half));
 	ui_text_pad(&line, CHANGE_COLUMNS);
 	if (printing->cycles)
-		add_pair(&line, row, false);
+		add_pair(&line, printing, row, false);
 	if (printing->executions)
-		add_pair(&line, row, true);
+		add_pair(&line, printing, row, true);
 	if (printing->cost)
 		add_costs(&line, row);
 	ui_text_pad(&line, figure_columns(printing) + 3);
@@ -325,7 +339,10 @@ static void choose_columns(struct printing *printing, const struct diff_rows *ro
 	const size_t width = printing->terminal->width;
 	bool *const pairs[] = {&printing->executions, &printing->cost, &printing->cycles};
 
-	printing->cycles = printing->executions = printing->cost = true;
+	printing->cycles = true;
+	/* Samples that tell only their PC have neither. */
+	printing->executions = printing->cost =
+		!printing->input[DIFF_OLD].plain || !printing->input[DIFF_NEW].plain;
 	printing->binary_columns = binary_columns(printing, rows);
 	for (size_t i = 0; width && i <= sizeof(pairs) / sizeof(*pairs); i++) {
 		size_t binary = printing->binary_columns ? printing->binary_columns + 2 : 0;
@@ -397,8 +414,8 @@ static void print_heading(const struct printing *printing)
 	ui_text_pad(&line, CHANGE_COLUMNS - 1);
 	if (printing->cycles)
 		ui_text_add(&line, " %15s",
-			    new->time	 ? "ns old, new"
-			    : new->plain ? "Count old, new"
+			    new->time	 ? "Time old, new"
+			    : new->other ? "Count old, new"
 					 : "Cycles old, new");
 	if (printing->executions)
 		ui_text_add(&line, " %15s", "Execs old, new");
@@ -427,7 +444,7 @@ static void print_text(const struct profile_input input[DIFF_SIDES],
 	print_side(&input[DIFF_NEW], "NEW", terminal);
 	fprintf(terminal->out, "  NEW takes %+.2f%% %s\n", old > 0 ? (new / old - 1) * 100 : 0,
 		input[DIFF_NEW].time	? "time"
-		: input[DIFF_NEW].plain ? "events"
+		: input[DIFF_NEW].other ? "events"
 					: "cycles");
 	diff_each_note(input, rows, print_note, terminal->out);
 	for (size_t i = 0; i < rows->count; i++)

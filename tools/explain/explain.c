@@ -271,6 +271,12 @@ static int hotter_first(const void *left, const void *right)
 	return of_a > of_b ? -1 : of_a < of_b;
 }
 
+/* What samples of an event weigh. */
+static const char *weights_of(const struct profile_input *input)
+{
+	return input->time ? "time" : input->other ? "events" : "cycles";
+}
+
 static struct pesa_error *say_where(struct claims *claims)
 {
 	const struct explaining *explaining = claims->explaining;
@@ -299,8 +305,8 @@ static struct pesa_error *say_where(struct claims *claims)
 			claim(claims, "%.1f%% of its cycles at %s, %s cycles each time",
 			      part(explaining, instruction->weight), place, cost);
 		else
-			claim(claims, "%.1f%% of its cycles at %s",
-			      part(explaining, instruction->weight), place);
+			claim(claims, "%.1f%% of its %s at %s",
+			      part(explaining, instruction->weight), weights_of(input), place);
 	}
 	free(rows);
 	return NULL;
@@ -396,8 +402,9 @@ static struct pesa_error *say_who(struct claims *claims)
 		claim(claims, "not known: the recording has no call chains of it (pesa record -g)");
 	for (; number != CALL_TREE_NONE; number = function[number].next, count++)
 		if (count < CALLERS_MAX)
-			claim(claims, "%.1f%% of its cycles when called by %s",
+			claim(claims, "%.1f%% of its %s when called by %s",
 			      part(explaining, function[number].weight),
+			      weights_of(&explaining->input),
 			      profile_symbol_name(function[number].symbol));
 	if (count > CALLERS_MAX)
 		claim(claims, "and %" PRIu32 " more callers", count - CALLERS_MAX);
