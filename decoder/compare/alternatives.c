@@ -133,14 +133,23 @@ void compare_add_up(struct pesa_compare *compare)
 
 #define ORDER_LEAST 0.01 /* of the core time by which uneven directions have to be nearer */
 
-static void mark_uncertain(struct compare_code *code, double *const each[COMPARE_DIRECTIONS])
+/* What was predicted in each order, and how near that is. */
+struct orders {
+	double *each[COMPARE_DIRECTIONS]; /* by node: cycles an execution */
+	double distance[COMPARE_DIRECTIONS];
+	enum compare_directions best;
+};
+
+static void mark_uncertain(struct compare_code *code, const struct orders *orders)
 {
 	for (uint32_t i = 0; i < code->count; i++) {
 		double least = INFINITY, most = -INFINITY;
 
 		for (unsigned int k = 0; k < COMPARE_DIRECTIONS; k++) {
-			least = fmin(least, each[k][i]);
-			most = fmax(most, each[k][i]);
+			if (orders->distance[k] > COMPARE_REFUTED * orders->distance[orders->best])
+				continue;
+			least = fmin(least, orders->each[k][i]);
+			most = fmax(most, orders->each[k][i]);
 		}
 		if (most > least)
 			code->node[i].uncertain += most - least;
@@ -158,25 +167,25 @@ static double core_time(const struct pesa_compare *compare)
 
 static struct pesa_error *predict_in_each_order(struct pesa_compare *compare,
 						struct compare_path_options *options,
-						double *const each[COMPARE_DIRECTIONS],
-						double *scratch, enum compare_directions *best)
+						double *scratch, struct orders *orders)
 {
-	struct pesa_error *error = NULL;
 	double core = core_time(compare), nearest = INFINITY;
+	struct pesa_error *error = NULL;
 
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
 		double distance;
 
 		options->directions = k;
-		error = compare_predict_each(compare, options, each[k]);
+		error = compare_predict_each(compare, options, orders->each[k]);
 		if (error)
 			break;
-		distance = compare_block_distance(compare, each[k], scratch);
+		distance = compare_block_distance(compare, orders->each[k], scratch);
+		orders->distance[k] = distance;
 		if (k != COMPARE_EVENLY)
 			distance += ORDER_LEAST * core;
 		if (distance < nearest) {
 			nearest = distance;
-			*best = k;
+			orders->best = k;
 		}
 	}
 	return error;
@@ -186,25 +195,24 @@ struct pesa_error *compare_choose_order(struct pesa_compare *compare,
 					struct compare_path_options *options)
 {
 	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
-	double *each[COMPARE_DIRECTIONS] = {NULL};
-	enum compare_directions best = COMPARE_EVENLY;
+	struct orders orders = {.best = COMPARE_EVENLY};
 	struct pesa_error *error = scratch ? NULL : pesa_error_no_memory();
 
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
-		each[k] = calloc(compare->code.count + 1, sizeof(*each[k]));
-		if (!each[k])
+		orders.each[k] = calloc(compare->code.count + 1, sizeof(*orders.each[k]));
+		if (!orders.each[k])
 			error = pesa_error_no_memory();
 	}
 	if (!error)
-		error = predict_in_each_order(compare, options, each, scratch, &best);
-	if (!error && best != options->directions) {
-		options->directions = best;
+		error = predict_in_each_order(compare, options, scratch, &orders);
+	if (!error && orders.best != options->directions) {
+		options->directions = orders.best;
 		error = compare_predict_all(compare, options);
 	}
 	if (!error)
-		mark_uncertain(&compare->code, each);
+		mark_uncertain(&compare->code, &orders);
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS; k++)
-		free(each[k]);
+		free(orders.each[k]);
 	free(scratch);
 	return error;
 }

@@ -8,6 +8,10 @@
 
 #include "decoder/compare/inside.h"
 
+/* An alternative that is so much farther from the measurement than the nearest one is refuted: it does
+ * not make the prediction uncertain. */
+#define COMPARE_REFUTED 2.0
+
 /* Predict all paths, and copy the core time of each node: cycles an execution, NaN if there is no
  * prediction. */
 struct pesa_error *compare_predict_each(struct pesa_compare *compare,

@@ -187,6 +187,7 @@ struct pesa_error *compare_list_opcodes(struct compare_search *search)
 	struct opcode_use *use = calloc(pesa_opcode_count(), sizeof(*use));
 	bool done = use != NULL;
 
+	search->opcodes_tried = true;
 	if (done)
 		list_uses(search, use);
 	for (unsigned int id = 0; id < pesa_opcode_count() && done; id++) {

@@ -22,10 +22,22 @@
 #define WITHIN_BLOCKS	 0.2 /* of what it explains of instructions */
 #define WITHIN_EXPLAINED 0.85
 
+/* Parts of the differences that a candidate explains, in several basic blocks, if it is the reason for
+ * them although another one is possible in each of them. */
+#define ALONE_INSTRUCTIONS 0.5
+#define ALONE_BLOCKS	   0.8
+
 /* Which evidence is enough on which cores.  Out of order it is often chance which instruction of a
- * block waits.  In order it is not, but one block may have many other reasons. */
-enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS };
+ * block waits.  In order it is not, but one block may have many other reasons; and a change of a whole
+ * entry that explains blocks, and not their instructions, is often one of a single opcode. */
+enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAST };
 #define BLOCKS_SEVERAL 2.5 /* effective number of blocks, on in-order cores */
+
+/* Of one basic block nearly all has to be explained: a coincidence is more likely there. */
+#define BLOCKS_ONE	 1.5 /* effective number of blocks */
+#define ONE_INSTRUCTIONS 0.6 /* parts explained */
+#define ONE_BLOCKS	 0.75
+#define ONE_ALL		 0.8 /* of the block, whatever of its instructions */
 
 /*
  * Measured with tests/accuracy/trials.py: of the findings in unmodified programs most explain less,
@@ -41,6 +53,7 @@ static const struct {
 	{0.45, 0.15, 4.2, IN_SEVERAL_BLOCKS},
 	{0.3, 0.2, 8, ANYWHERE},
 	{0.1, 0.7, 4.2, OUT_OF_ORDER},
+	{0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
 };
 
 /* The part of a difference beyond one standard deviation. */
@@ -100,6 +113,24 @@ static double explained(const double sums[2])
 	return sums[1] > 0 ? 1 - sums[0] / sums[1] : 0;
 }
 
+/* Whether the effects are on so many basic blocks, by the effective number. */
+static bool is_in_blocks(const struct sums *sums, double least)
+{
+	return sums->size * sums->size >= least * sums->squares;
+}
+
+bool compare_explains_several_blocks(const struct compare_search *search,
+				     const struct compare_candidate *candidate)
+{
+	struct sums sums = sum_differences(search, candidate);
+	/* The candidate is not in the model: its effects are what is missing. */
+	const double node[2] = {sums.node[1], sums.node[0]},
+		     block[2] = {sums.block[1], sums.block[0]};
+
+	return is_in_blocks(&sums, BLOCKS_SEVERAL) && explained(node) >= ALONE_INSTRUCTIONS &&
+	       explained(block) >= ALONE_BLOCKS;
+}
+
 /* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
 static double all_that_is_left(const struct compare_search *search)
 {
@@ -117,10 +148,13 @@ static double all_that_is_left(const struct compare_search *search)
 /* Whether evidence of this kind is enough here. */
 static bool holds(const struct compare_search *search, const struct sums *sums, enum where where)
 {
-	if (pesa_mca_model_is_out_of_order(search->original) || where == ANYWHERE)
+	if (where == ANYWHERE)
 		return true;
-	return where == IN_SEVERAL_BLOCKS &&
-	       sums->size * sums->size >= BLOCKS_SEVERAL * sums->squares;
+	if (pesa_mca_model_is_out_of_order(search->original))
+		return where != IN_SEVERAL_BLOCKS_AT_LAST;
+	if (where == OUT_OF_ORDER || (where == IN_SEVERAL_BLOCKS_AT_LAST && !search->opcodes_tried))
+		return false;
+	return is_in_blocks(sums, BLOCKS_SEVERAL);
 }
 
 static bool is_enough(const struct compare_search *search,
@@ -133,6 +167,9 @@ static bool is_enough(const struct compare_search *search,
 	if (of_blocks < LEFT_SHARE * left && of_nodes < LEFT_SHARE * left)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
+		return false;
+	if (!is_in_blocks(sums, BLOCKS_ONE) && finding->explained_blocks < ONE_ALL &&
+	    (finding->explained < ONE_INSTRUCTIONS || finding->explained_blocks < ONE_BLOCKS))
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&

@@ -7,6 +7,7 @@
  * So where findings lack evidence, all of it is chosen again with these findings in the model, and
  * the search begins anew on the model as it is.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +37,9 @@ static void search_free(struct compare_search *search)
 	free(search->difference);
 }
 
-/* Search among the candidates so far. */
-static struct pesa_error *select_without_evidence(struct compare_search *search)
+/* Search among the candidates so far, one after the other. */
+static struct pesa_error *select_forward(struct compare_search *search)
 {
-	struct pesa_error *error;
-
 	/* A one-sided test, corrected for the number of candidates.  Those of single opcodes, which are
 	 * added later, do not make what was found before them less certain. */
 	if (search->candidates)
@@ -48,7 +47,13 @@ static struct pesa_error *select_without_evidence(struct compare_search *search)
 			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
 	if (!search->entry_deviations)
 		search->entry_deviations = search->deviations;
-	error = compare_select_forward(search);
+	return compare_select_forward(search);
+}
+
+static struct pesa_error *select_without_evidence(struct compare_search *search)
+{
+	struct pesa_error *error = select_forward(search);
+
 	return error ? error : compare_exchange(search);
 }
 
@@ -63,8 +68,9 @@ static struct pesa_error *select_findings(struct compare_search *search)
 		error = pesa_mca_model_vary(compare->model, &tentative);
 	if (!error)
 		error = compare_weigh_evidence(search);
+	search->lacking = compare->findings < found;
 	/* Those of whole classes come first, and are more likely than those of single opcodes. */
-	if (!error && compare->findings < found && !compare->tentative)
+	if (!error && search->lacking && !compare->tentative)
 		compare->tentative = tentative;
 	else
 		pesa_mca_model_free(tentative);
@@ -96,7 +102,7 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 
 /* Most wrong entries of a model are wrong for all their opcodes.  If such changes do not explain
  * the measurement, or opcodes contradict a finding, changes of single opcodes are tried too. */
-static struct pesa_error *find_all(struct compare_search *search)
+static struct pesa_error *select_all(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
 	bool narrowed = false, single = false;
@@ -123,6 +129,19 @@ static struct pesa_error *find_all(struct compare_search *search)
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
 
+static struct pesa_error *find_all(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_error *error = select_all(search);
+
+	compare->explained = !error && !search->lacking && !compare_has_unexplained_regions(search);
+	if (compare->explained) {
+		pesa_mca_model_free(compare->tentative);
+		compare->tentative = NULL;
+	}
+	return error;
+}
+
 /* Set the tentative model to that of all findings, whatever the evidence for them. */
 static struct pesa_error *find_tentatively(struct compare_search *search)
 {
@@ -130,7 +149,12 @@ static struct pesa_error *find_tentatively(struct compare_search *search)
 	struct pesa_error *error;
 
 	search->trusting = true;
-	error = select_without_evidence(search);
+	error = select_forward(search);
+	if (!error && compare_has_unexplained_regions(search)) {
+		error = compare_list_opcodes(search);
+		if (!error)
+			error = select_forward(search);
+	}
 	if (!error && compare->findings)
 		error = pesa_mca_model_vary(compare->model, &compare->tentative);
 	return error;
@@ -171,9 +195,6 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 		error = compare_list_candidates(&search);
 	if (!error)
 		error = find(&search);
-	if (!error)
-		compare->explained =
-			!compare->tentative && !compare_has_unexplained_regions(&search);
 	if (!error)
 		compare_name_nearest(&search);
 	if (!error)
@@ -299,23 +320,25 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	return compare_predict_all(compare, options);
 }
 
-/* Take no load to wait for what the code does not name, and nothing to be uncertain. */
-static void forget_waits(struct compare_code *code)
+/* Take back what was chosen for the paths, but how instructions order others. */
+static void forget_chosen(struct pesa_compare *compare, struct compare_path_options *options)
 {
+	struct compare_code *code = &compare->code;
+
 	for (uint32_t i = 0; i < code->count; i++) {
 		code->node[i].uncertain = 0;
 		code->node[i].waits = COMPARE_WAITS_AS_CODED;
 		code->node[i].ambiguous = false;
 	}
+	options->directions = COMPARE_EVENLY;
+	compare->predictor.ordered_cycles = 0;
 }
 
 /* Choose all that is chosen for the paths, with the present model. */
 static struct pesa_error *choose_again(struct pesa_compare *compare,
 				       struct compare_path_options *options)
 {
-	forget_waits(&compare->code);
-	options->directions = COMPARE_EVENLY;
-	compare->predictor.ordered_cycles = 0;
+	forget_chosen(compare, options);
 	return compare_predict_ordered(compare, options);
 }
 
@@ -368,29 +391,44 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 	return error;
 }
 
-static bool any_waits(const struct compare_code *code)
+/*
+ * Find a tentative model while no load waits and nothing is uncertain, with branches in each order,
+ * and keep the nearest: what was chosen with a wrong model may hide what is wrong with it.
+ */
+static struct pesa_error *search_plainly(struct pesa_compare *compare,
+					 const struct pesa_mca_model *original,
+					 struct compare_path_options *options)
 {
-	for (uint32_t i = 0; i < code->count; i++)
-		if (code->node[i].waits != COMPARE_WAITS_AS_CODED)
-			return true;
-	return false;
-}
-
-/* Find a tentative model while no load waits for what the code does not name. */
-static struct pesa_error *search_without_waits(struct pesa_compare *compare,
-					       const struct pesa_mca_model *original,
-					       struct compare_path_options *options)
-{
+	struct pesa_mca_model *best = NULL;
+	double nearest = INFINITY, distance = 0;
 	struct outcome before;
 	struct pesa_error *error = take_outcome(compare, options, &before);
 
-	if (!error)
+	forget_chosen(compare, options);
+	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
+		options->directions = k;
 		error = pesa_mca_model_vary(original, &compare->model);
-	forget_waits(&compare->code);
-	if (!error)
-		error = compare_predict_all(compare, options);
-	if (!error)
-		error = search_once(compare, find_tentatively);
+		if (!error)
+			error = compare_predict_all(compare, options);
+		if (!error)
+			error = search_once(compare, find_tentatively);
+		if (!error)
+			error = distance_of(compare, &distance);
+		if (!error && compare->tentative && distance < nearest) {
+			nearest = distance;
+			pesa_mca_model_free(best);
+			best = compare->tentative;
+			compare->tentative = NULL;
+		}
+		pesa_mca_model_free(compare->tentative);
+		pesa_mca_model_free(compare->model);
+		compare_findings_free(compare->finding, compare->opcodes, compare->findings);
+		compare->tentative = compare->model = NULL;
+		compare->finding = NULL;
+		compare->opcodes = NULL;
+		compare->findings = 0;
+	}
+	compare->tentative = best;
 	if (!error)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
@@ -408,10 +446,10 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 	error = search_once(compare, find_all);
 	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++)
 		error = search_again(compare, original, options, &nearer);
-	if (!error && !compare->explained && any_waits(&compare->code)) {
+	if (!error && !compare->explained) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
-		error = search_without_waits(compare, original, options);
+		error = search_plainly(compare, original, options);
 		if (!error && compare->tentative)
 			error = search_again(compare, original, options, &nearer);
 	}

@@ -12,8 +12,8 @@
 #define ROUNDS_MAX   24	   /* findings, and improved values of findings */
 #define TRIALS_MAX   16	   /* values tried for one candidate */
 #define SHARE_LEAST  0.008 /* minimum effect, relative to the core time */
-#define SIZE_PENALTY 4.0   /* twice the log-likelihood, for each doubling of a number */
-#define WIDER	     0.5   /* in doublings, for several SchedWrites or single opcodes */
+#define SIZE_PENALTY 4.0   /* twice the log-likelihood, for a number that is doubled */
+#define WIDER	     0.5   /* of that, for several SchedWrites or single opcodes */
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
 #define CHOICE_LEAST 0.5   /* likewise, of the standard errors that are visible */
@@ -110,9 +110,12 @@ static bool is_promising(const struct compare_search *search,
 	       candidate->shifted * candidate->theta >= PROMISING * SHARE_LEAST * search->core;
 }
 
-static double doublings(int value, int model)
+/* How unlikely a number of the model is to be that wrong: the square of its doublings. */
+static double surprise(int value, int model)
 {
-	return fabs(log2((value > 1 ? value : 1) / (double)(model > 1 ? model : 1)));
+	double doublings = log2((value > 1 ? value : 1) / (double)(model > 1 ? model : 1));
+
+	return doublings * doublings;
 }
 
 double compare_size_penalty(const struct compare_search *search,
@@ -121,12 +124,12 @@ double compare_size_penalty(const struct compare_search *search,
 	double sum = 1;
 
 	if (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES)
-		sum = doublings(value, candidate->base_value);
+		sum = surprise(value, candidate->base_value);
 	if (candidate->kind == PESA_COMPARE_CYCLES) {
 		int longest = compare_latency_of(search->compare->model, candidate->class);
 		int latency = longest > 1 ? longest : 1;
 
-		sum += value > latency ? doublings(value, latency) : 0;
+		sum += value > latency ? surprise(value, latency) : 0;
 	}
 	if (candidate->several || candidate->opcodes)
 		sum += WIDER;
@@ -141,7 +144,8 @@ static bool is_memory(const struct compare_node *node)
 
 /* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
  * as well as an opcode that takes longer, and the candidate is about that opcode, or about a load or
- * store there. */
+ * store there.  Waiting would be another time in each block: one number that explains several blocks
+ * is told from it. */
 static bool is_ambiguous(const struct compare_search *search,
 			 const struct compare_candidate *candidate)
 {
@@ -166,7 +170,8 @@ static bool is_ambiguous(const struct compare_search *search,
 		sum += size;
 		ambiguous += any && touched ? size : 0;
 	}
-	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum;
+	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum &&
+	       !compare_explains_several_blocks(search, candidate);
 }
 
 /*

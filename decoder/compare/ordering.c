@@ -18,6 +18,8 @@ struct choice {
 	struct pesa_compare *compare;
 	struct compare_path_options *options;
 	double *all[COMPARE_WAITS]; /* all kinds wait like this */
+	double distance[COMPARE_WAITS];
+	double nearest; /* distance of what has been chosen */
 	double *now;
 	double *difference; /* by basic block: scratch */
 };
@@ -44,8 +46,7 @@ static void set_all(struct compare_kinds *kinds, enum compare_wait wait)
 }
 
 /* Try the other ways for one kind, and keep what is nearer to the measurement. */
-static struct pesa_error *choose_for(struct choice *choice, struct compare_kind *kind, double least,
-				     double *nearest)
+static struct pesa_error *choose_for(struct choice *choice, struct compare_kind *kind, double least)
 {
 	enum compare_wait best = kind->wait, before = kind->wait;
 	struct pesa_error *error = NULL;
@@ -58,9 +59,9 @@ static struct pesa_error *choose_for(struct choice *choice, struct compare_kind 
 		kind->wait = wait;
 		error = predict(choice, choice->now);
 		now = distance(choice, choice->now);
-		if (now >= *nearest - least)
+		if (now >= choice->nearest - least)
 			continue;
-		*nearest = now;
+		choice->nearest = now;
 		best = wait;
 	}
 	kind->wait = best;
@@ -73,18 +74,15 @@ static struct pesa_error *choose(struct choice *choice)
 {
 	struct pesa_compare *compare = choice->compare;
 	double least = KIND_LEAST * compare->totals.cycles;
-	double nearest = distance(choice, choice->all[COMPARE_WAIT_ALL]);
 	enum compare_wait best = COMPARE_WAIT_ALL;
 	struct pesa_error *error = NULL;
 
-	for (enum compare_wait wait = 0; wait < COMPARE_WAIT_ALL; wait++) {
-		double now = distance(choice, choice->all[wait]);
-
-		if (now < nearest) {
-			nearest = now;
+	for (enum compare_wait wait = 0; wait < COMPARE_WAITS; wait++)
+		choice->distance[wait] = distance(choice, choice->all[wait]);
+	for (enum compare_wait wait = 0; wait < COMPARE_WAITS; wait++)
+		if (choice->distance[wait] < choice->distance[best])
 			best = wait;
-		}
-	}
+	choice->nearest = choice->distance[best];
 	set_all(&compare->kinds, best);
 	for (unsigned int i = 0; i < compare->kinds.count; i++)
 		if (compare_kind_flushes(&compare->kinds.kind[i]))
@@ -92,11 +90,12 @@ static struct pesa_error *choose(struct choice *choice)
 	for (unsigned int i = 0; i < compare->kinds.count && !error; i++)
 		if (compare->kinds.kind[i].cycles >= least &&
 		    !compare_kind_flushes(&compare->kinds.kind[i]))
-			error = choose_for(choice, &compare->kinds.kind[i], least, &nearest);
+			error = choose_for(choice, &compare->kinds.kind[i], least);
 	return error;
 }
 
-/* The range of the predictions; of what is not predicted where the core drains, of the others. */
+/* The range of the predictions that are not refuted; of what is not predicted where the core drains,
+ * of the others. */
 static void mark_uncertain(const struct choice *choice)
 {
 	struct compare_code *code = &choice->compare->code;
@@ -105,6 +104,8 @@ static void mark_uncertain(const struct choice *choice)
 		double least = INFINITY, most = -INFINITY;
 
 		for (unsigned int j = 0; j < COMPARE_WAITS; j++) {
+			if (choice->distance[j] > COMPARE_REFUTED * choice->nearest)
+				continue;
 			least = fmin(least, choice->all[j][i]);
 			most = fmax(most, choice->all[j][i]);
 		}

@@ -80,6 +80,8 @@ struct compare_search {
 	unsigned int generation;    /* of the model: increases with each change of it */
 	double deviations;	    /* required theta/error, corrected for multiple tests */
 	double entry_deviations;    /* the same without the candidates of single opcodes */
+	bool lacking;		    /* findings of the last selection lacked evidence */
+	bool opcodes_tried;	    /* candidates of single opcodes are among the others */
 };
 
 /* Add a candidate for each entry of a used class or resource. */
@@ -224,6 +226,10 @@ struct pesa_error *compare_eliminate(struct compare_search *search,
 /* Determine which part of the differences each finding explains, and remove those that explain too
  * little. */
 struct pesa_error *compare_weigh_evidence(struct compare_search *search);
+/* Whether the candidate, which is not in the model, explains most of the differences that it touches,
+ * in several basic blocks: that is no coincidence. */
+bool compare_explains_several_blocks(const struct compare_search *search,
+				     const struct compare_candidate *candidate);
 
 /* ---- Opcodes (opcodes.c) --------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #define EXPLAINED    0.5   /* part of the excess by which waiting brings the prediction nearer */
 #define REMAINS	     0.5   /* part of the explained excess that may remain at other loads */
 #define AMBIGUOUS    0.25  /* part of the excess by which a longer latency may explain less */
+#define ELSEWHERE    1.4   /* of the excess: what explains more is not about this load alone */
 /* The same for a load that does not stall itself, of what its basic block takes longer. */
 #define BLOCK_LEAST	0.01
 #define BLOCK_EXPLAINED 0.7
@@ -186,9 +187,10 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		error = measure_latencies(waits, node, excess / node->executions, &longer, &slow);
 	if (error)
 		return error;
-	/* The measurement does not tell whether the load waits or its opcode is slow. */
 	if (longer <= nearest + AMBIGUOUS * excess) {
-		slow->ambiguous = true;
+		/* The measurement does not tell whether the load waits or its opcode is slow, but
+		 * where that explains other basic blocks too. */
+		slow->ambiguous |= *distance - longer <= ELSEWHERE * excess;
 		return NULL;
 	}
 	node->waits = (uint8_t)best;
