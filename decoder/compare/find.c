@@ -80,7 +80,7 @@ static struct pesa_error *select_findings(struct compare_search *search)
 /*
  * Several wrong entries make all regions differ, so that the misfit that is estimated from these hides
  * them.  Search as if the misfit were that of other programs: if what is left with the findings is no
- * more than that, they explain it.  Otherwise take them back.
+ * more than that, they explain it, and the search goes on like that.  Otherwise take them back.
  */
 static struct pesa_error *select_trusting(struct compare_search *search)
 {
@@ -90,9 +90,9 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	if (!error) {
 		search->trusting = true;
 		error = select_findings(search);
-		search->trusting = false;
 	}
 	if (!error && !compare_misfit_is_usual(search)) {
+		search->trusting = false;
 		memset(&search->compare->unexplained, 0, sizeof(search->compare->unexplained));
 		error = compare_state_restore(search, state);
 	}
@@ -134,7 +134,7 @@ static struct pesa_error *find_all(struct compare_search *search)
 	struct pesa_compare *compare = search->compare;
 	struct pesa_error *error = select_all(search);
 
-	compare->explained = !error && !search->lacking && !compare_has_unexplained_regions(search);
+	compare->explained = !error && !search->lacking && !compare_has_uncertain_regions(search);
 	if (compare->explained) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;

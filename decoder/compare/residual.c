@@ -205,10 +205,13 @@ bool compare_misfit_is_usual(struct compare_search *search)
 {
 	sum_blocks(search);
 	sum_regions(search, 0, CLIP);
-	return misfit_of_regions(search) <= COMPARE_MISFIT_USUAL;
+	return misfit_of_regions(search) <= COMPARE_MISFIT_USUAL &&
+	       estimate_shift(search) <= SHIFT_USUAL;
 }
 
-bool compare_has_unexplained_regions(struct compare_search *search)
+/* Differences of regions beyond sampling and the engine, cycles; `uncertain`: and beyond what was chosen
+ * for the paths may change. */
+static double unexplained_cycles(struct compare_search *search, bool uncertain)
 {
 	double left = 0;
 
@@ -216,12 +219,23 @@ bool compare_has_unexplained_regions(struct compare_search *search)
 	for (uint32_t i = 0; i < search->compare->regions.count; i++) {
 		const struct compare_region_sum *sum = &search->sum[i];
 		double off = REGION_MISFIT * sum->predicted;
-		double beyond = fabs(sum->measured - sum->predicted) - sum->uncertain -
+		double beyond = fabs(sum->measured - sum->predicted) -
+				(uncertain ? sum->uncertain : 0) -
 				LEFT_DEVIATIONS * sqrt(sum->variance + off * off);
 
 		left += beyond > 0 ? beyond : 0;
 	}
-	return left >= LEFT_LEAST * search->core;
+	return left;
+}
+
+bool compare_has_unexplained_regions(struct compare_search *search)
+{
+	return unexplained_cycles(search, true) >= LEFT_LEAST * search->core;
+}
+
+bool compare_has_uncertain_regions(struct compare_search *search)
+{
+	return unexplained_cycles(search, false) >= LEFT_LEAST * search->core;
 }
 
 void compare_make_residuals(struct compare_search *search)

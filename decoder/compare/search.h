@@ -91,6 +91,8 @@ struct pesa_error *compare_list_candidates(struct compare_search *search);
 struct pesa_error *compare_list_opcodes(struct compare_search *search);
 /* Whether regions differ from the prediction by more than sampling and the engine explain. */
 bool compare_has_unexplained_regions(struct compare_search *search);
+/* The same, or by what only the choices of order.h and alternatives.h explain. */
+bool compare_has_uncertain_regions(struct compare_search *search);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */
 bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int one,
@@ -101,8 +103,8 @@ bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource
 void compare_make_residuals(struct compare_search *search);
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
 double compare_own_variance(const struct compare_search *search, uint32_t index);
-/* Whether regions differ from the present model by no more than those of other programs do from a
- * right one. */
+/* Whether regions, and instructions within blocks, differ from the present model by no more than those
+ * of other programs do from a right one. */
 bool compare_misfit_is_usual(struct compare_search *search);
 /* Misfit of regions with `part` of the candidate's effect added to the prediction. */
 double compare_misfit_beside(struct compare_search *search,
