@@ -22,6 +22,11 @@ static void reset(struct pesa_compare *compare)
 	}
 }
 
+static int32_t whole_class(const struct pesa_compare *compare, int32_t class)
+{
+	return (int32_t)compare->model->identities[class].whole;
+}
+
 struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 				       const struct compare_path_options *options)
 {
@@ -48,7 +53,8 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 			size_t at = path->first + j;
 			struct compare_node *node = &compare->code.node[paths->step[at].node];
 
-			node->class = classes[at];
+			/* Findings of single opcodes have classes that the base lacks. */
+			node->class = classes[at] < 0 ? -1 : whole_class(compare, classes[at]);
 			node->on_path = true;
 			if (j < path->warm)
 				continue;

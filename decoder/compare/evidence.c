@@ -22,16 +22,10 @@
 #define WITHIN_BLOCKS	 0.2 /* of what it explains of instructions */
 #define WITHIN_EXPLAINED 0.85
 
-/* Parts of the differences that a candidate explains, in several basic blocks, if it is the reason for
- * them although another one is possible in each of them. */
-#define ALONE_INSTRUCTIONS 0.5
-#define ALONE_BLOCKS	   0.8
-
 /* Which evidence is enough on which cores.  Out of order it is often chance which instruction of a
  * block waits.  In order it is not, but one block may have many other reasons; and a change of a whole
  * entry that explains blocks, and not their instructions, is often one of a single opcode. */
 enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAST };
-#define BLOCKS_SEVERAL 2.5 /* effective number of blocks, on in-order cores */
 
 /* Of one basic block nearly all has to be explained: a coincidence is more likely there. */
 #define BLOCKS_ONE	 1.5 /* effective number of blocks */
@@ -56,81 +50,6 @@ static const struct {
 	{0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
 };
 
-/* The part of a difference beyond one standard deviation. */
-static double beyond(double value, double variance)
-{
-	double left = fabs(value) - sqrt(variance > 0 ? variance : 0);
-
-	return left > 0 ? left : 0;
-}
-
-/* Differences with the finding (0) and without it (1), in cycles. */
-struct sums {
-	double node[2], block[2];
-	double size, squares; /* of the effects on blocks: sums of absolute values and of squares */
-};
-
-static void add_block(const struct compare_search *search, uint32_t block, double change,
-		      struct sums *sums)
-{
-	double value = search->residuals.block[block].value;
-	double noise = search->residuals.block[block].own;
-
-	sums->block[0] += beyond(value, noise);
-	sums->block[1] += beyond(value - change, noise);
-	sums->size += fabs(change);
-	sums->squares += change * change;
-}
-
-static struct sums sum_differences(const struct compare_search *search,
-				   const struct compare_candidate *without)
-{
-	struct sums sums = {0};
-	double change = 0;
-
-	for (uint32_t i = 0; i < without->effects; i++) {
-		const struct compare_effect *effect = &without->effect[i];
-		const struct compare_residual *one = &search->residuals.node[effect->node];
-
-		if (one->variance > 0) {
-			double variance = compare_own_variance(search, effect->node);
-
-			sums.node[0] += beyond(one->value, variance);
-			sums.node[1] += beyond(one->value - effect->cycles, variance);
-			change += effect->cycles;
-		}
-		if (i + 1 < without->effects &&
-		    search->residuals.node[without->effect[i + 1].node].block == one->block)
-			continue;
-		add_block(search, one->block, change, &sums);
-		change = 0;
-	}
-	return sums;
-}
-
-static double explained(const double sums[2])
-{
-	return sums[1] > 0 ? 1 - sums[0] / sums[1] : 0;
-}
-
-/* Whether the effects are on so many basic blocks, by the effective number. */
-static bool is_in_blocks(const struct sums *sums, double least)
-{
-	return sums->size * sums->size >= least * sums->squares;
-}
-
-bool compare_explains_several_blocks(const struct compare_search *search,
-				     const struct compare_candidate *candidate)
-{
-	struct sums sums = sum_differences(search, candidate);
-	/* The candidate is not in the model: its effects are what is missing. */
-	const double node[2] = {sums.node[1], sums.node[0]},
-		     block[2] = {sums.block[1], sums.block[0]};
-
-	return is_in_blocks(&sums, BLOCKS_SEVERAL) && explained(node) >= ALONE_INSTRUCTIONS &&
-	       explained(block) >= ALONE_BLOCKS;
-}
-
 /* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
 static double all_that_is_left(const struct compare_search *search)
 {
@@ -140,13 +59,14 @@ static double all_that_is_left(const struct compare_search *search)
 		const struct compare_block *block = &search->residuals.block[i];
 
 		if (block->variance > 0)
-			sum += beyond(block->value, block->variance);
+			sum += compare_beyond(block->value, block->variance);
 	}
 	return sum;
 }
 
 /* Whether evidence of this kind is enough here. */
-static bool holds(const struct compare_search *search, const struct sums *sums, enum where where)
+static bool holds(const struct compare_search *search, const struct compare_touched *touched,
+		  enum where where)
 {
 	if (where == ANYWHERE)
 		return true;
@@ -154,28 +74,28 @@ static bool holds(const struct compare_search *search, const struct sums *sums, 
 		return where != IN_SEVERAL_BLOCKS_AT_LAST;
 	if (where == OUT_OF_ORDER || (where == IN_SEVERAL_BLOCKS_AT_LAST && !search->opcodes_tried))
 		return false;
-	return is_in_blocks(sums, BLOCKS_SEVERAL);
+	return compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL);
 }
 
 static bool is_enough(const struct compare_search *search,
-		      const struct pesa_compare_finding *finding, const struct sums *sums,
-		      double left)
+		      const struct pesa_compare_finding *finding,
+		      const struct compare_touched *touched, double left)
 {
-	double of_nodes = sums->node[1] - sums->node[0],
-	       of_blocks = sums->block[1] - sums->block[0];
+	double of_nodes = touched->node[1] - touched->node[0],
+	       of_blocks = touched->block[1] - touched->block[0];
 
 	if (of_blocks < LEFT_SHARE * left && of_nodes < LEFT_SHARE * left)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
-	if (!is_in_blocks(sums, BLOCKS_ONE) && finding->explained_blocks < ONE_ALL &&
+	if (!compare_is_in_blocks(touched, BLOCKS_ONE) && finding->explained_blocks < ONE_ALL &&
 	    (finding->explained < ONE_INSTRUCTIONS || finding->explained_blocks < ONE_BLOCKS))
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&
 		    finding->explained_blocks >= enough[i].blocks &&
 		    finding->deviations >= enough[i].deviations &&
-		    holds(search, sums, enough[i].where))
+		    holds(search, touched, enough[i].where))
 			return true;
 	return false;
 }
@@ -194,18 +114,19 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;
-		struct sums sums;
+		struct compare_touched touched;
 
 		if (candidate->finding == COMPARE_NONE)
 			continue;
 		error = compare_try_without(search, candidate);
 		if (error)
 			break;
-		sums = sum_differences(search, candidate);
+		touched = compare_touch(search, candidate);
 		finding = &search->compare->finding[candidate->finding];
-		finding->explained = explained(sums.node);
-		finding->explained_blocks = explained(sums.block);
-		if (!is_enough(search, finding, &sums, left) &&
+		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
+		finding->explained_blocks =
+			compare_part_explained(touched.block[1], touched.block[0]);
+		if (!is_enough(search, finding, &touched, left) &&
 		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;
 			*least = finding->explained;

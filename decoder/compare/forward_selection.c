@@ -22,6 +22,10 @@
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
 #define PROMISING    0.5  /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
+/* Parts of the differences that a candidate explains, in several basic blocks, if it is the reason for
+ * them although another one is possible in each of them. */
+#define SEVERAL_INSTRUCTIONS 0.5
+#define SEVERAL_BLOCKS	     0.8
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
  * saturated. */
@@ -142,6 +146,18 @@ static bool is_memory(const struct compare_node *node)
 	       (PESA_OPCODE_LOAD | PESA_OPCODE_STORE);
 }
 
+/* Whether a candidate explains most of the differences that it touches, in several basic blocks: that is
+ * no coincidence. */
+static bool explains_several_blocks(const struct compare_search *search,
+				    const struct compare_candidate *candidate)
+{
+	struct compare_touched touched = compare_touch(search, candidate);
+
+	return compare_is_in_blocks(&touched, COMPARE_BLOCKS_SEVERAL) &&
+	       compare_part_explained(touched.node[0], touched.node[1]) >= SEVERAL_INSTRUCTIONS &&
+	       compare_part_explained(touched.block[0], touched.block[1]) >= SEVERAL_BLOCKS;
+}
+
 /* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
  * as well as an opcode that takes longer, and the candidate is about that opcode, or about a load or
  * store there.  Waiting would be another time in each block: one number that explains several blocks
@@ -171,7 +187,7 @@ static bool is_ambiguous(const struct compare_search *search,
 		ambiguous += any && touched ? size : 0;
 	}
 	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum &&
-	       !compare_explains_several_blocks(search, candidate);
+	       !explains_several_blocks(search, candidate);
 }
 
 /*

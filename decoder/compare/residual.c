@@ -201,6 +201,65 @@ static double estimate_shift(struct compare_search *search)
 	return compare_misfit(search->difference, count);
 }
 
+/* ---- What an effect touches ------------------------------------------------------------------ */
+
+double compare_beyond(double value, double variance)
+{
+	double left = fabs(value) - sqrt(variance > 0 ? variance : 0);
+
+	return left > 0 ? left : 0;
+}
+
+static void add_block(const struct compare_search *search, uint32_t block, double change,
+		      struct compare_touched *touched)
+{
+	double value = search->residuals.block[block].value;
+	double noise = search->residuals.block[block].own;
+
+	touched->block[0] += compare_beyond(value, noise);
+	touched->block[1] += compare_beyond(value - change, noise);
+	touched->size += fabs(change);
+	touched->squares += change * change;
+}
+
+struct compare_touched compare_touch(const struct compare_search *search,
+				     const struct compare_candidate *candidate)
+{
+	struct compare_touched touched = {0};
+	double change = 0;
+
+	for (uint32_t i = 0; i < candidate->effects; i++) {
+		const struct compare_effect *effect = &candidate->effect[i];
+		const struct compare_residual *one = &search->residuals.node[effect->node];
+
+		if (one->variance > 0) {
+			double variance = compare_own_variance(search, effect->node);
+
+			touched.node[0] += compare_beyond(one->value, variance);
+			touched.node[1] += compare_beyond(one->value - effect->cycles, variance);
+			change += effect->cycles;
+		}
+		if (i + 1 < candidate->effects &&
+		    search->residuals.node[candidate->effect[i + 1].node].block == one->block)
+			continue;
+		add_block(search, one->block, change, &touched);
+		change = 0;
+	}
+	return touched;
+}
+
+bool compare_is_in_blocks(const struct compare_touched *touched, double least)
+{
+	return touched->size * touched->size >= least * touched->squares;
+}
+
+double compare_part_explained(double before, double after)
+{
+	return before > 0 ? 1 - after / before : 0;
+}
+
+/* ---- Misfit ---------------------------------------------------------------------------------- */
+
 bool compare_misfit_is_usual(struct compare_search *search)
 {
 	sum_blocks(search);

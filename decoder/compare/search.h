@@ -103,6 +103,22 @@ bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource
 void compare_make_residuals(struct compare_search *search);
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
 double compare_own_variance(const struct compare_search *search, uint32_t index);
+/* Differences of what the effect of a candidate touches, beyond one standard deviation; cycles. */
+struct compare_touched {
+	double node[2], block[2]; /* as they are (0), and with the effect in the prediction (1) */
+	double size, squares; /* of the effects on blocks: sums of absolute values and of squares */
+};
+
+#define COMPARE_BLOCKS_SEVERAL 2.5 /* effective number of blocks */
+
+/* The part of a difference beyond one standard deviation. */
+double compare_beyond(double value, double variance);
+struct compare_touched compare_touch(const struct compare_search *search,
+				     const struct compare_candidate *candidate);
+/* Whether the effects are on so many basic blocks, by the effective number. */
+bool compare_is_in_blocks(const struct compare_touched *touched, double least);
+/* The part of differences that is explained if so much is left of it. */
+double compare_part_explained(double before, double after);
 /* Whether regions, and instructions within blocks, differ from the present model by no more than those
  * of other programs do from a right one. */
 bool compare_misfit_is_usual(struct compare_search *search);
@@ -228,10 +244,6 @@ struct pesa_error *compare_eliminate(struct compare_search *search,
 /* Determine which part of the differences each finding explains, and remove those that explain too
  * little. */
 struct pesa_error *compare_weigh_evidence(struct compare_search *search);
-/* Whether the candidate, which is not in the model, explains most of the differences that it touches,
- * in several basic blocks: that is no coincidence. */
-bool compare_explains_several_blocks(const struct compare_search *search,
-				     const struct compare_candidate *candidate);
 
 /* ---- Opcodes (opcodes.c) --------------------------------------------------------------------- */
 

@@ -49,6 +49,7 @@ struct mca_identity {
 	const char *reads;  /* SchedReads by operand, separated by commas; NULL: not known */
 	unsigned int costs; /* index of the first class of that line: their costs are equal */
 	unsigned int entry; /* index of the first class of that SchedWrite */
+	unsigned int whole; /* index of the class that an opcode was split off; or of this one */
 };
 
 /* A SchedRead that has an advance. */

@@ -66,6 +66,7 @@ static struct pesa_error *repeat_class(struct mca_parser *parser, unsigned int c
 		.name = model->identities[costs].name,
 		.costs = costs,
 		.entry = model->class_count,
+		.whole = model->class_count,
 	};
 	model->classes[model->class_count++] = class;
 	return NULL;
