@@ -524,9 +524,33 @@ static void what_is_left_is_less_likely_than_nothing(void **state)
 			   1e-6);
 }
 
+/* What is said of an instruction is said of the class in the model's file, also while its opcode has
+ * another one of its own. */
+static void an_opcode_that_is_split_off_tells_its_class(void **state)
+{
+	struct pesa_mca_model *model;
+	unsigned int before;
+
+	(void)state;
+	assert_null(pesa_mca_model_builtin("sifive-p670", &model));
+	before = model->class_count;
+	assert_null(pesa_mca_model_change(model, "C_LD.latency=9", NULL));
+	assert_null(pesa_mca_model_change(model, "ADDI.latency=3", NULL));
+	assert_true(model->class_count > before);
+	for (unsigned int i = 0; i < model->class_count; i++) {
+		const struct mca_identity *identity = &model->identities[i];
+
+		assert_true(identity->whole < before);
+		assert_true(i >= before || identity->whole == i);
+		assert_int_equal(model->identities[identity->whole].entry, identity->entry);
+	}
+	pesa_mca_model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_opcode_that_is_split_off_tells_its_class),
 		cmocka_unit_test(a_reload_reads_the_newest_store_to_its_place),
 		cmocka_unit_test(a_load_of_another_place_reads_no_store),
 		cmocka_unit_test(a_base_is_followed_through_sums_and_copies),
