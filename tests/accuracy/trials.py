@@ -9,8 +9,8 @@ one to five deviations from the processor model, which must be found.  Seeds are
                            [--seeds FIRST-LAST|SEED,...] [--keep FOLDER] [--regressions]
 
 --planted N makes N trials with deviations of each program; --exact compares exact profiles instead of samples.  With -o the tables
-in FILE (Documentation/compare.md) are replaced.  --seeds repeats programs; --regressions runs those of random_seeds, where a finding
-was wrong once.
+in FILE (Documentation/compare.md) are replaced.  An interrupt ends the trials: the tables are of those that ended before.  --seeds
+repeats programs; --regressions runs those of random_seeds, where a finding was wrong once.
 """
 import argparse
 import concurrent.futures
@@ -235,13 +235,18 @@ def main():
     results, failed = [], 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         running = {pool.submit(trials_of, seed, core, arguments): (seed, core) for seed, core in pairs_of(arguments)}
-        for one in concurrent.futures.as_completed(running):
-            try:
-                results += one.result()
-                print("\n".join(map(say, one.result())), file=sys.stderr, flush=True)
-            except (Failed, subprocess.SubprocessError, OSError, ValueError) as failure:
-                failed += 1
-                print(f"{running[one]}: {failure}", file=sys.stderr, flush=True)
+        try:
+            for one in concurrent.futures.as_completed(running):
+                try:
+                    results += one.result()
+                    print("\n".join(map(say, one.result())), file=sys.stderr, flush=True)
+                except (Failed, subprocess.SubprocessError, OSError, ValueError) as failure:
+                    failed += 1
+                    print(f"{running[one]}: {failure}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            print(f"interrupted: the tables are of {len({(r['seed'], r['core']) for r in results})} of {len(running)} programs and cores",
+                  file=sys.stderr, flush=True)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)
