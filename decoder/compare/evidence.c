@@ -84,6 +84,10 @@ static bool is_enough(const struct compare_search *search,
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
 
+	/* What makes some as much faster as others slower is mostly chance: an entry that is wrong by so
+	 * much that it matters moves the whole program. */
+	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core)
+		return false;
 	if (of_blocks < LEFT_SHARE * left && of_nodes < LEFT_SHARE * left)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)

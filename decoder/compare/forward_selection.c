@@ -9,14 +9,13 @@
 
 #include "decoder/compare/search.h"
 
-#define ROUNDS_MAX   24	   /* findings, and improved values of findings */
-#define TRIALS_MAX   16	   /* values tried for one candidate */
-#define SHARE_LEAST  0.008 /* minimum effect, relative to the core time */
-#define SIZE_PENALTY 4.0   /* twice the log-likelihood, for a number that is doubled */
-#define WIDER	     0.5   /* of that, for several SchedWrites or single opcodes */
-#define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
-#define CHOICE_GAIN  0.3   /* likewise, of its first step, to choose its value */
-#define CHOICE_LEAST 0.5   /* likewise, of the standard errors that are visible */
+#define ROUNDS_MAX   24	 /* findings, and improved values of findings */
+#define TRIALS_MAX   16	 /* values tried for one candidate */
+#define SIZE_PENALTY 4.0 /* twice the log-likelihood, for a number that is doubled */
+#define WIDER	     0.5 /* of that, for several SchedWrites or single opcodes */
+#define TIE_GAIN     0.9 /* minimum gain of a tie, relative to the best candidate */
+#define CHOICE_GAIN  0.3 /* likewise, of its first step, to choose its value */
+#define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
 #define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
@@ -82,7 +81,7 @@ static bool is_present(const struct compare_search *search,
 {
 	return !candidate->screened && candidate->error > 0 && candidate->gain > 0 &&
 	       candidate->theta / candidate->error > deviations &&
-	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
+	       candidate->shifted * fabs(candidate->theta) >= COMPARE_SHARE_LEAST * search->core;
 }
 
 /* Standard errors that a candidate needs to be visible. */
@@ -111,7 +110,8 @@ static bool is_promising(const struct compare_search *search,
 {
 	return candidate->error > 0 &&
 	       candidate->theta / candidate->error > PROMISING * needed(search, candidate) &&
-	       candidate->shifted * candidate->theta >= PROMISING * SHARE_LEAST * search->core;
+	       candidate->shifted * candidate->theta >=
+		       PROMISING * COMPARE_SHARE_LEAST * search->core;
 }
 
 /* How unlikely a number of the model is to be that wrong: the square of its doublings. */
@@ -201,7 +201,8 @@ static bool is_whole(const struct compare_search *search, const struct compare_c
 	       candidate->whole >
 		       needed(search, candidate) * needed(search, candidate) +
 			       compare_size_penalty(search, candidate, candidate->value) &&
-	       candidate->shifted >= SHARE_LEAST * search->core && !is_ambiguous(search, candidate);
+	       candidate->shifted >= COMPARE_SHARE_LEAST * search->core &&
+	       !is_ambiguous(search, candidate);
 }
 
 bool compare_is_significant(const struct compare_search *search,
@@ -216,7 +217,7 @@ static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
 {
 	double least = needed(search, candidate) * needed(search, candidate);
 
-	if (candidate->shifted < SHARE_LEAST * search->core)
+	if (candidate->shifted < COMPARE_SHARE_LEAST * search->core)
 		return PESA_COMPARE_TOO_SMALL;
 	if (!is_visible(search, candidate))
 		return PESA_COMPARE_UNCERTAIN;

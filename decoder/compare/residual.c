@@ -220,6 +220,7 @@ static void add_block(const struct compare_search *search, uint32_t block, doubl
 	touched->block[1] += compare_beyond(value - change, noise);
 	touched->size += fabs(change);
 	touched->squares += change * change;
+	touched->sum += change;
 }
 
 struct compare_touched compare_touch(const struct compare_search *search,

@@ -107,8 +107,11 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 struct compare_touched {
 	double node[2], block[2]; /* as they are (0), and with the effect in the prediction (1) */
 	double size, squares; /* of the effects on blocks: sums of absolute values and of squares */
+	double sum;	      /* of the effects on blocks */
 };
 
+/* Minimum effect of a finding, relative to the core time. */
+#define COMPARE_SHARE_LEAST    0.008
 #define COMPARE_BLOCKS_SEVERAL 2.5 /* effective number of blocks */
 
 /* The part of a difference beyond one standard deviation. */
