@@ -115,8 +115,8 @@ struct pesa_profile_totals {
 	double period_squared;	   /**< sum over the samples of their squared periods */
 	bool exact;		   /**< a golden reference, made of exact records */
 	bool is_time;		   /**< the event is a clock: weights are nanoseconds, not cycles */
-	uint64_t frequency; /**< samples a second that were asked for; 0: a period was */
-	bool is_cycles;	    /**< plain samples of an event that counts cycles, as `cycles` does */
+	uint64_t frequency;	   /**< samples a second that were asked for; 0: a period was */
+	bool is_cycles; /**< plain samples of an event that counts cycles, as `cycles` does */
 };
 
 /** A sample, as a listener sees it: valid during the call. */

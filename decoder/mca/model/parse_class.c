@@ -273,11 +273,10 @@ struct pesa_error *mca_parse_class(struct mca_parser *parser)
 		return error;
 	parser->current = model->class_count;
 	parser->opened = true;
-	model->identities[model->class_count] = (struct mca_identity){
-		.name = name,
-		.costs = model->class_count,
-		.entry = model->class_count,
-		.whole = model->class_count};
+	model->identities[model->class_count] = (struct mca_identity){.name = name,
+								      .costs = model->class_count,
+								      .entry = model->class_count,
+								      .whole = model->class_count};
 	model->classes[model->class_count++] = class;
 	return NULL;
 }
