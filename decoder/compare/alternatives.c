@@ -6,6 +6,8 @@
 
 #include "decoder/compare/alternatives.h"
 
+#define REFUTED 2.0 /* of the distance of the nearest way, from where another one is refuted */
+
 static void reset(struct pesa_compare *compare)
 {
 	compare_paths_free(&compare->paths);
@@ -20,11 +22,6 @@ static void reset(struct pesa_compare *compare)
 		node->on_path = false;
 		node->class = -1;
 	}
-}
-
-static int32_t whole_class(const struct pesa_compare *compare, int32_t class)
-{
-	return (int32_t)compare->model->identities[class].whole;
 }
 
 struct pesa_error *compare_predict_all(struct pesa_compare *compare,
@@ -54,7 +51,9 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 			struct compare_node *node = &compare->code.node[paths->step[at].node];
 
 			/* Findings of single opcodes have classes that the base lacks. */
-			node->class = classes[at] < 0 ? -1 : whole_class(compare, classes[at]);
+			node->class = classes[at];
+			if (node->class >= 0)
+				node->class = (int)compare->model->identities[node->class].whole;
 			node->on_path = true;
 			if (j < path->warm)
 				continue;
@@ -104,6 +103,20 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
 	return sum;
 }
 
+double compare_range_of_ways(double *const *each, const double *distance, unsigned int ways,
+			     double nearest, uint32_t node)
+{
+	double least = INFINITY, most = -INFINITY;
+
+	for (unsigned int i = 0; i < ways; i++) {
+		if (distance[i] > REFUTED * nearest)
+			continue;
+		least = fmin(least, each[i][node]);
+		most = fmax(most, each[i][node]);
+	}
+	return most > least ? most - least : 0;
+}
+
 /* ---- Totals ----------------------------------------------------------------------------------- */
 
 void compare_add_up(struct pesa_compare *compare)
@@ -148,18 +161,10 @@ struct orders {
 
 static void mark_uncertain(struct compare_code *code, const struct orders *orders)
 {
-	for (uint32_t i = 0; i < code->count; i++) {
-		double least = INFINITY, most = -INFINITY;
-
-		for (unsigned int k = 0; k < COMPARE_DIRECTIONS; k++) {
-			if (orders->distance[k] > COMPARE_REFUTED * orders->distance[orders->best])
-				continue;
-			least = fmin(least, orders->each[k][i]);
-			most = fmax(most, orders->each[k][i]);
-		}
-		if (most > least)
-			code->node[i].uncertain += most - least;
-	}
+	for (uint32_t i = 0; i < code->count; i++)
+		code->node[i].uncertain +=
+			compare_range_of_ways(orders->each, orders->distance, COMPARE_DIRECTIONS,
+					      orders->distance[orders->best], i);
 }
 
 static double core_time(const struct pesa_compare *compare)

@@ -8,10 +8,6 @@
 
 #include "decoder/compare/inside.h"
 
-/* An alternative that is so much farther from the measurement than the nearest one is refuted: it does
- * not make the prediction uncertain. */
-#define COMPARE_REFUTED 2.0
-
 /* Predict all paths, and copy the core time of each node: cycles an execution, NaN if there is no
  * prediction. */
 struct pesa_error *compare_predict_each(struct pesa_compare *compare,
@@ -32,5 +28,13 @@ struct pesa_error *compare_choose_order(struct pesa_compare *compare,
  * a unit or several, which issue in order or not. */
 struct pesa_error *compare_choose_units(struct pesa_compare *compare,
 					const struct compare_path_options *options);
+/*
+ * The range of what was predicted in several ways for one node, cycles an execution; NaN: no
+ * prediction.  A way that is far more distant from the measurement than the nearest one is refuted and
+ * does not count.  `each`: predictions by way and node; `distance`: by way; `nearest`: of what was
+ * chosen, which may be a mixture of ways.
+ */
+double compare_range_of_ways(double *const *each, const double *distance, unsigned int ways,
+			     double nearest, uint32_t node);
 
 #endif

@@ -235,6 +235,22 @@ void compare_findings_free(struct pesa_compare_finding *finding, struct compare_
 	free(finding);
 }
 
+/* Leave the comparison without model and findings; those that it had are the caller's, or freed. */
+static void forget_findings(struct pesa_compare *compare)
+{
+	compare->model = NULL;
+	compare->finding = NULL;
+	compare->opcodes = NULL;
+	compare->findings = 0;
+}
+
+static void free_findings(struct pesa_compare *compare)
+{
+	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
+	pesa_mca_model_free(compare->model);
+	forget_findings(compare);
+}
+
 static void free_outcome(struct outcome *outcome)
 {
 	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
@@ -270,10 +286,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		.unexplained = compare->unexplained,
 		.totals = compare->totals,
 	};
-	compare->model = NULL;
-	compare->finding = NULL;
-	compare->opcodes = NULL;
-	compare->findings = 0;
+	forget_findings(compare);
 	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
 	if (!outcome->node)
 		return pesa_error_no_memory();
@@ -306,8 +319,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	compare->kinds = outcome->kinds;
 	options->directions = outcome->directions;
 	compare->predictor.ordered_cycles = outcome->ordered_cycles;
-	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
-	pesa_mca_model_free(compare->model);
+	free_findings(compare);
 	compare->model = outcome->model;
 	compare->finding = outcome->finding;
 	compare->opcodes = outcome->opcodes;
@@ -421,12 +433,8 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 			compare->tentative = NULL;
 		}
 		pesa_mca_model_free(compare->tentative);
-		pesa_mca_model_free(compare->model);
-		compare_findings_free(compare->finding, compare->opcodes, compare->findings);
-		compare->tentative = compare->model = NULL;
-		compare->finding = NULL;
-		compare->opcodes = NULL;
-		compare->findings = 0;
+		compare->tentative = NULL;
+		free_findings(compare);
 	}
 	compare->tentative = best;
 	if (!error)

@@ -160,8 +160,8 @@ static bool explains_several_blocks(const struct compare_search *search,
 
 /* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
  * as well as an opcode that takes longer, and the candidate is about that opcode, or about a load or
- * store there.  Waiting would be another time in each block: one number that explains several blocks
- * is told from it. */
+ * store there.  Waiting takes another time in each block, so that one number which explains several
+ * of them is no such wait. */
 static bool is_ambiguous(const struct compare_search *search,
 			 const struct compare_candidate *candidate)
 {

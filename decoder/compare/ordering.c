@@ -100,17 +100,9 @@ static void mark_uncertain(const struct choice *choice)
 {
 	struct compare_code *code = &choice->compare->code;
 
-	for (uint32_t i = 0; i < code->count; i++) {
-		double least = INFINITY, most = -INFINITY;
-
-		for (unsigned int j = 0; j < COMPARE_WAITS; j++) {
-			if (choice->distance[j] > COMPARE_REFUTED * choice->nearest)
-				continue;
-			least = fmin(least, choice->all[j][i]);
-			most = fmax(most, choice->all[j][i]);
-		}
-		code->node[i].uncertain = most > least ? most - least : 0;
-	}
+	for (uint32_t i = 0; i < code->count; i++)
+		code->node[i].uncertain = compare_range_of_ways(choice->all, choice->distance,
+								COMPARE_WAITS, choice->nearest, i);
 }
 
 static struct pesa_error *find_kinds(struct choice *choice)
