@@ -83,8 +83,8 @@ static void judge_processor(struct judge *judge)
 	const char *name = *cpu->name ? cpu->name : *cpu->uarch ? cpu->uarch : "unnamed";
 	struct machine_finding *found;
 
-	found = add(judge, "processor", MACHINE_GOOD, "%s, %s%s%s%s%u harts%s", name,
-		    judge->machine->architecture, *cpu->id ? ", " : "", cpu->id, ", ", cpu->harts,
+	found = add(judge, "processor", MACHINE_GOOD, "%s, %s%s%s, %u harts%s", name,
+		    judge->machine->architecture, *cpu->id ? ", " : "", cpu->id, cpu->harts,
 		    cpu->kinds > 1 ? " of several kinds" : "");
 	if (*judge->machine->board)
 		add(judge, "board", MACHINE_GOOD, "%s", judge->machine->board);

@@ -15,7 +15,9 @@
 #include <zlib.h>
 
 #include "decoder/base/number.h"
+#include "decoder/base/regular_file.h"
 
+#define FREQUENCY	"/sys/devices/system/cpu/cpu0/cpufreq/"
 #define SMALL		65536u	    /* bytes of files that have a value or a few lines */
 #define CPUINFO_MOST	(8u << 20)  /* of thousands of harts */
 #define CONFIG_MOST	(8u << 20)  /* configurations have 0.3 MB */
@@ -69,19 +71,14 @@ static char *read_all(int descriptor, size_t most, size_t *size)
 char *machine_file(const char *root, const char *path, size_t most, size_t *size)
 {
 	char whole[PATH_MAX], *text;
-	struct stat status;
 	int descriptor;
 
 	*size = 0;
 	if (!path_below(root, path, whole))
 		return NULL;
-	descriptor = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	descriptor = pesa_regular_file_open(whole, 0);
 	if (descriptor < 0)
 		return NULL;
-	if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
-		close(descriptor);
-		return NULL;
-	}
 	text = read_all(descriptor, most, size);
 	close(descriptor);
 	return text;
@@ -370,9 +367,6 @@ static void read_processor(struct machine *machine)
 
 void machine_read(const char *root, struct machine *machine)
 {
-	static const char frequency[] = "/sys/devices/system/cpu/cpu0/cpufreq/";
-	char path[128];
-
 	*machine = (struct machine){.root = root};
 	read_processor(machine);
 	read_line(root, "/proc/sys/kernel/osrelease", machine->release, sizeof(machine->release));
@@ -389,12 +383,9 @@ void machine_read(const char *root, struct machine *machine)
 	machine->kptr_restrict = read_number(root, "/proc/sys/kernel/kptr_restrict");
 	machine->sample_rate = read_number(root, "/proc/sys/kernel/perf_event_max_sample_rate");
 	machine->mlock_kb = read_number(root, "/proc/sys/kernel/perf_event_mlock_kb");
-	snprintf(path, sizeof(path), "%sscaling_governor", frequency);
-	read_line(root, path, machine->governor, sizeof(machine->governor));
-	snprintf(path, sizeof(path), "%sscaling_min_freq", frequency);
-	machine->frequency_least = read_number(root, path);
-	snprintf(path, sizeof(path), "%sscaling_max_freq", frequency);
-	machine->frequency_most = read_number(root, path);
+	read_line(root, FREQUENCY "scaling_governor", machine->governor, sizeof(machine->governor));
+	machine->frequency_least = read_number(root, FREQUENCY "scaling_min_freq");
+	machine->frequency_most = read_number(root, FREQUENCY "scaling_max_freq");
 	machine->debug_files = exists(root, "/usr/lib/debug/.build-id");
 }
 

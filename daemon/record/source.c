@@ -115,18 +115,30 @@ static void try_ring(int descriptor, struct pesa_source_answer *answer)
 	pesa_ring_unmap(&ring);
 }
 
+/* Open the event for the calling thread; what the kernel does not let its caller have is left out.
+ * -1: *refusal is why not; otherwise it is 0. */
+static int open_here(struct pesa_event_name *event, int *refusal)
+{
+	int descriptor;
+
+	while ((descriptor = pesa_event_open(&event->attr, 0, -1)) < 0) {
+		*refusal = errno;
+		if (!pesa_event_relax(event, 0, *refusal))
+			return -1;
+	}
+	*refusal = 0;
+	return descriptor;
+}
+
 static struct pesa_source_answer try_once(struct pesa_event_name *event)
 {
 	struct pesa_source_answer answer = {0};
 	int descriptor;
 
 	event->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	while ((descriptor = pesa_event_open(&event->attr, 0, -1)) < 0) {
-		answer.refusal = errno;
-		if (!pesa_event_relax(event, 0, answer.refusal))
-			return answer;
-	}
-	answer.refusal = 0;
+	descriptor = open_here(event, &answer.refusal);
+	if (descriptor < 0)
+		return answer;
 	try_ring(descriptor, &answer);
 	close(descriptor);
 	return answer;
@@ -150,13 +162,9 @@ static struct pesa_source_answer try_counting(void *context, struct pesa_event_n
 	event->attr.freq = 0;
 	event->attr.sample_period = 0;
 	event->attr.sample_type = 0;
-	while ((descriptor = pesa_event_open(&event->attr, 0, -1)) < 0) {
-		answer.refusal = errno;
-		if (!pesa_event_relax(event, 0, answer.refusal))
-			return answer;
-	}
-	answer.refusal = 0;
-	close(descriptor);
+	descriptor = open_here(event, &answer.refusal);
+	if (descriptor >= 0)
+		close(descriptor);
 	return answer;
 }
 

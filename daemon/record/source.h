@@ -38,6 +38,9 @@ enum pesa_source_level {
 	PESA_SOURCE_LEVELS
 };
 
+/* For help: what pesa_source_level_parse() takes. */
+#define PESA_SOURCE_LEVEL_NAMES "details, pc, cycles, leader, clock"
+
 /* "details", "pc", ... */
 const char *pesa_source_level_name(enum pesa_source_level level);
 bool pesa_source_level_parse(const char *text, enum pesa_source_level *level);

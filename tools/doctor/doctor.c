@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
 	 "answers; no names of users, hosts or programs",
 	 0},
 	{"require", KEY_REQUIRE, "LEVEL", 0,
-	 "Status 0 only if samples tell this much: details, pc, cycles, leader, clock", 0},
+	 "Status 0 only if samples tell this much: " PESA_SOURCE_LEVEL_NAMES, 0},
 	{"root", KEY_ROOT, "DIR", 0,
 	 "Look at the saved files of another machine, below DIR as they are below / there", 0},
 	{0},
@@ -77,8 +77,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_REQUIRE:
 		if (!pesa_source_level_parse(argument, &arguments->require))
-			profile_bad_value(state, "--require", argument,
-					  "details, pc, cycles, leader, clock");
+			profile_bad_value(state, "--require", argument, PESA_SOURCE_LEVEL_NAMES);
 		arguments->has_require = true;
 		return 0;
 	case KEY_ROOT:

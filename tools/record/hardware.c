@@ -246,8 +246,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_REQUIRE:
 		if (!pesa_source_level_parse(argument, &hardware->require))
-			profile_bad_value(state, "--require", argument,
-					  "details, pc, cycles, leader, clock");
+			profile_bad_value(state, "--require", argument, PESA_SOURCE_LEVEL_NAMES);
 		hardware->has_require = true;
 		return 0;
 	case KEY_CGROUPS:
