@@ -117,6 +117,11 @@ def draw(generator, model, classes, opcodes, count, in_order):
     return list(drawn.values())
 
 
+def names_none(finding, changes, model):
+    """Whether a finding and its ties are about none of the planted changes."""
+    return not set(map(key_of, changes)) & set(names_of(finding, model) + list(map(key_of, finding["ties"])))
+
+
 def trials_of(seed, core, arguments):
     """All trials of a program on a core."""
     results = []
@@ -132,10 +137,8 @@ def trials_of(seed, core, arguments):
             planted = draw(generator, model, classes, opcodes_of(found, model), generator.choice([1, 1, 1, 2, 3, 5]), core.startswith("inorder"))
             changes = [change for change, _ in planted]
             found, cycles = trial.compare(core, changes, rounds)
-            keys = set(map(key_of, changes))
-            one = {"seed": seed, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
-                {**f, "false": not keys & set(names_of(f, model) + list(map(key_of, f["ties"])))}
-                for f in found["classes"]]}
+            one = {"seed": seed, "core": core, "planted": [], "moved": cycles / base - 1,
+                   "findings": [{**f, "false": names_none(f, changes, model)} for f in found["classes"]]}
             for change, value in planted:
                 others = [other for other in changes if other != change]
                 alone = trial.record(core, [change], rounds)[1] / base - 1
@@ -207,12 +210,17 @@ def seeds_of(arguments):
     return [random.SystemRandom().randrange(1 << 40) for _ in range(arguments.count)]
 
 
+def kept(path):
+    """Of each line of a file of seeds: the seed, the core, and the changes that are planted."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split("#")[0].split() for line in file]
+    return [(int(words[0]), words[1], words[2:]) for words in lines if words]
+
+
 def pairs_of(arguments):
     cores = arguments.cores.split(",")
     if arguments.regressions:
-        with open(SEEDS, encoding="utf-8") as file:
-            pairs = [line.split("#")[0].split() for line in file]
-        return [(int(pair[0]), pair[1]) for pair in pairs if pair and pair[1] in cores]
+        return [(seed, core) for seed, core, _ in kept(SEEDS) if core in cores]
     return [(seed, core) for seed in seeds_of(arguments) for core in cores]
 
 
