@@ -146,42 +146,53 @@ static void read_stack(const struct pesa_mca_cycle_stack *stack, unsigned int in
 	}
 }
 
-struct pesa_error *compare_path_run(const struct compare_predictor *predictor,
-				    const struct pesa_mca_block *block,
-				    const struct pesa_mca_listener *listeners, unsigned int count,
-				    bool pressure)
+static struct pesa_mca_stimuli stimuli_of(const struct pesa_compare_core *core)
 {
-	const struct pesa_compare_core *core = &predictor->core;
-	const struct pesa_mca_stimuli given = {
+	return (struct pesa_mca_stimuli){
 		.mispredict_penalty = core->mispredict_penalty,
 		.fetch_width = core->fetch_width,
 		.taken_branches = core->taken_branches,
 		.fetch_buffer = core->fetch_buffer,
 	};
-	const struct pesa_mca_run_options options = {
+}
+
+static struct pesa_mca_run_options run_options_of(const struct pesa_compare_core *core,
+						  const struct pesa_mca_stimuli *given)
+{
+	return (struct pesa_mca_run_options){
 		.iterations = 1,
 		.every_iteration = true,
 		.free_order = true,
-		.pressure = pressure,
 		.dispatch_width = core->dispatch_width,
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,
 		.store_ports = core->store_ports,
 		.store_latency = core->store_latency,
-		.stimuli = &given,
+		.stimuli = given,
 	};
-	uint64_t cycles;
-
-	return pesa_mca_run(block, &options, listeners, count, &cycles);
 }
 
-static struct pesa_error *run(struct worker *worker, const struct pesa_mca_block *block,
-			      struct pesa_mca_cycle_stack *stack)
+struct pesa_error *compare_path_stack(const struct compare_predictor *predictor,
+				      const struct pesa_mca_block *block,
+				      struct pesa_mca_cycle_stack *stack)
 {
-	const struct pesa_mca_listener listener = pesa_mca_cycle_stack_listener(stack);
+	const struct pesa_mca_stimuli given = stimuli_of(&predictor->core);
+	const struct pesa_mca_run_options options = run_options_of(&predictor->core, &given);
 
-	worker->instructions += pesa_mca_block_count(block);
-	return compare_path_run(worker->predictor, block, &listener, 1, false);
+	return pesa_mca_cycle_stack_run(block, &options, stack);
+}
+
+struct pesa_error *compare_path_listen(const struct compare_predictor *predictor,
+				       const struct pesa_mca_block *block,
+				       const struct pesa_mca_listener *listeners,
+				       unsigned int count)
+{
+	const struct pesa_mca_stimuli given = stimuli_of(&predictor->core);
+	struct pesa_mca_run_options options = run_options_of(&predictor->core, &given);
+	uint64_t cycles;
+
+	options.pressure = true;
+	return pesa_mca_run(block, &options, listeners, count, &cycles);
 }
 
 bool compare_is_flushed_before(const struct compare_predictor *predictor,
@@ -223,7 +234,8 @@ static struct pesa_error *execute_path(struct worker *worker, const struct compa
 	}
 	error = pesa_mca_cycle_stack_create(block, &stack);
 	if (!error)
-		error = run(worker, block, stack);
+		error = compare_path_stack(predictor, block, stack);
+	worker->instructions += block->count;
 	for (unsigned int i = 0; i < block->count && !error; i++) {
 		unsigned int source = block->lowered[i].source, class;
 

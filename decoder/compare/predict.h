@@ -59,12 +59,15 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 				     const struct pesa_mca_model *model,
 				     const struct pesa_mca_instruction *instructions,
 				     unsigned int count, struct pesa_mca_block **block);
-/* Execute such a block once, as for a prediction.  `pressure`: events of issue tell which units an
- * instruction waited for. */
-struct pesa_error *compare_path_run(const struct compare_predictor *predictor,
-				    const struct pesa_mca_block *block,
-				    const struct pesa_mca_listener *listeners, unsigned int count,
-				    bool pressure);
+/* Execute such a block once, as for a prediction: into a new cycle stack of it. */
+struct pesa_error *compare_path_stack(const struct compare_predictor *predictor,
+				      const struct pesa_mca_block *block,
+				      struct pesa_mca_cycle_stack *stack);
+/* Likewise with listeners, to whom events of issue tell which units an instruction waited for. */
+struct pesa_error *compare_path_listen(const struct compare_predictor *predictor,
+				       const struct pesa_mca_block *block,
+				       const struct pesa_mca_listener *listeners,
+				       unsigned int count);
 /* Whether the step before this one of the path was mispredicted, or flushed otherwise. */
 bool compare_is_flushed_before(const struct compare_predictor *predictor,
 			       const struct compare_path *path, unsigned int step);

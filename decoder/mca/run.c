@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Running a block, on the fast path if it supports the run. */
+/* Running a block, on the fast path if it supports the run and nothing listens. */
 #include "decoder/mca/engine/stimuli.h"
 #include "decoder/mca/fast/fast.h"
 
@@ -18,6 +18,27 @@ static struct pesa_error *check_options(const struct pesa_mca_block *block,
 	return options->stimuli ? mca_stimuli_check(options->stimuli) : NULL;
 }
 
+static bool is_listened_to(const struct pesa_mca_listener *listeners, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (listeners[i].kinds)
+			return true;
+	return false;
+}
+
+struct pesa_error *pesa_mca_cycle_stack_run(const struct pesa_mca_block *block,
+					    const struct pesa_mca_run_options *options,
+					    struct pesa_mca_cycle_stack *stack)
+{
+	const struct pesa_mca_listener listener = pesa_mca_cycle_stack_listener(stack);
+	struct pesa_error *error = check_options(block, options);
+	uint64_t cycles;
+
+	if (!error && options->iterations == 1 && mca_fast_serves(block, options))
+		return mca_fast_stack(block, options, stack, &cycles);
+	return error ? error : pesa_mca_run(block, options, &listener, 1, &cycles);
+}
+
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options,
 				const struct pesa_mca_listener *listeners, unsigned int count,
@@ -28,7 +49,7 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 
 	if (error)
 		return error;
-	if (mca_fast_serves(block, options, listeners, count))
+	if (!is_listened_to(listeners, count) && mca_fast_serves(block, options))
 		return mca_fast_run(block, options, cycles);
 	error = mca_run_start(block, options, listeners, count, &run);
 	if (error)

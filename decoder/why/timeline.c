@@ -245,7 +245,7 @@ static struct pesa_error *execute(const struct compare_predictor *predictor,
 			 1u << PESA_MCA_STALLED | 1u << PESA_MCA_ISSUED | 1u << PESA_MCA_EXECUTED |
 			 1u << PESA_MCA_RETIRED,
 	};
-	error = compare_path_run(predictor, block, listeners, 2, true);
+	error = compare_path_listen(predictor, block, listeners, 2);
 	for (unsigned int i = 0; i < block->count && !error; i++) {
 		struct why_cycles cycles = why_read_stack(stack, i);
 

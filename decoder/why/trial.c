@@ -33,13 +33,11 @@ static struct pesa_error *execute(const struct pesa_why *why, const struct compa
 				  struct why_cycles *cycles)
 {
 	struct pesa_mca_cycle_stack *stack;
-	struct pesa_mca_listener listener;
 	struct pesa_error *error = pesa_mca_cycle_stack_create(block, &stack);
 
 	if (error)
 		return error;
-	listener = pesa_mca_cycle_stack_listener(stack);
-	error = compare_path_run(&why->compare->predictor, block, &listener, 1, false);
+	error = compare_path_stack(&why->compare->predictor, block, stack);
 	for (unsigned int i = 0; i < path->count; i++)
 		cycles[i] = (struct why_cycles){{0}};
 	for (unsigned int i = 0; i < block->count && !error; i++)

@@ -188,7 +188,7 @@ void mca_snapshot_init(struct mca_run *run)
 				!run->options->every_iteration && !run->options->stimuli &&
 				!run->wanted;
 	run->steady.next = run->block->count;
-	for (unsigned int i = 0; i < run->block->count; i++) {
+	for (unsigned int i = 0; i < run->block->count && !run->options->stimuli; i++) {
 		const struct mca_lowered *lowered = &run->block->lowered[i];
 
 		for (unsigned int j = 0; j < lowered->reads; j++)

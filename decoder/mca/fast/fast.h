@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fast path: the engine for out-of-order processors and runs without listeners.
+ * The fast path: the engine for out-of-order processors and runs without listeners, or with no other
+ * than a cycle stack.
  *
  * It computes the same cycles as engine/out_of_order.c several times as fast, because it keeps no
  * data that only events need:
@@ -15,12 +16,17 @@
  *   counted if the choice among them has no effect (units.h).
  * - Cycles in which nothing can happen are skipped.
  *
+ * A run of one iteration has no predecessor, and every instruction has one number.  So only such a run
+ * has what compare(1) needs: a front end (front_end.c), loads that read from stores, stores that leave
+ * the queue after retirement, and times of each instruction, of which a cycle stack follows.
+ *
  * All memory of a run is in one arena.
  */
 #ifndef DECODER_MCA_FAST_FAST_H
 #define DECODER_MCA_FAST_FAST_H
 
 #include "decoder/mca/engine/engine.h"
+#include "decoder/mca/fast/times.h"
 #include "decoder/mca/fast/units.h"
 
 #define MCA_FAST_KINDS_MAX 64
@@ -30,10 +36,12 @@
 
 /* An operand that reads a result of an earlier instruction. */
 struct mca_fast_edge {
-	uint32_t distance; /* instructions from the writer to the reader */
-	int32_t delay;	   /* cycles from the writer's issue to the operand's arrival */
-	int32_t rest;	   /* likewise, from the end of the writer's execution */
-	int32_t late;	   /* cycles from execution to the read, if the writer has retired */
+	uint32_t distance;  /* instructions from the writer to the reader */
+	int32_t delay;	    /* cycles from the writer's issue to the operand's arrival */
+	int32_t rest;	    /* likewise, from the end of the writer's execution */
+	int32_t late;	    /* cycles from execution to the read, if the writer has retired */
+	int32_t advance;    /* cycles by which the operand may be earlier than the result */
+	bool at_retirement; /* `delay` is counted from the writer's retirement */
 };
 
 struct mca_fast_instruction {
@@ -45,6 +53,7 @@ struct mca_fast_instruction {
 	uint16_t micro_ops, slots, writes;
 	uint8_t kind;
 	bool load, store, begin_group, end_group, must_issue;
+	bool leaves_later; /* a user has an edge at retirement */
 };
 
 /* Instructions that need the same units. */
@@ -59,14 +68,16 @@ struct mca_fast_kind {
 
 struct mca_fast_inflight {
 	uint64_t time; /* cycle: last operand's arrival; once issued: executed */
-	int32_t rank;  /* number, minus one for each operand that waited for it */
+	int32_t rank; /* number, minus one for each operand that waited for it, unless order is free */
 	uint32_t number;
 	uint32_t position;	 /* in the block */
 	uint32_t next, previous; /* links in a kind's list or a slot of the timing wheel */
 	uint32_t group, next_in_group;
 	uint32_t producers; /* number of operands whose writers have not issued */
+	int32_t latency;    /* of all its results, in place of the plan's; negative: the plan's */
 	uint8_t stage;	    /* enum mca_stage */
 	bool woken;	    /* in `known` or `arrived` */
+	bool used;	    /* an operand waited for it */
 };
 
 /* As struct mca_memory_group; its predecessors are at most one group of loads and one of stores. */
@@ -107,7 +118,27 @@ struct mca_fast_snapshots {
 	struct mca_fast_level reorder, registers, loads, stores, buffers[MCA_RESOURCES_MAX + 1];
 };
 
+/* ---- The front end (front_end.c), as engine/stimuli.c ---------------------------------------- */
+
+struct mca_fast_front_end {
+	const struct pesa_mca_stimuli *options; /* NULL: it delivers what is dispatched */
+	uint64_t resume;			/* no delivery before this cycle */
+	uint32_t delivered, taken;		/* counts in this cycle */
+	uint32_t next, buffered;		/* fetched next; fetched, not dispatched */
+	uint32_t branch;			/* the last mispredicted one */
+	bool stopped;				/* the last buffered instruction is mispredicted */
+	bool waiting;				/* for `branch` to execute */
+};
+
 /* ---- The run --------------------------------------------------------------------------------- */
+
+/* Retired stores that are in the queue still: see struct mca_memory. */
+struct mca_fast_leaving {
+	uint64_t *free; /* NULL: a store leaves when it retires */
+	uint64_t drain_cycle;
+	uint32_t first, count, drained;
+	uint32_t ports, latency;
+};
 
 struct mca_fast {
 	const struct pesa_mca_block *block;
@@ -139,6 +170,12 @@ struct mca_fast {
 	uint32_t oldest_group, next_group, load_group, store_group; /* 0: none */
 	uint32_t loads, stores, load_queue, store_queue;	    /* queue sizes: 0: unlimited */
 	bool aliasing; /* loads wait for older stores */
+	bool free;     /* no groups: memory instructions wait for nothing but operands */
+	struct mca_fast_leaving leaving;
+
+	bool once; /* one iteration: */
+	struct mca_fast_front_end front_end;
+	struct mca_fast_times times; /* by number */
 
 	struct mca_steady steady;
 	struct mca_fast_snapshots snapshots;
@@ -157,12 +194,16 @@ static inline struct mca_fast_group *mca_fast_group(const struct mca_fast *fast,
 	return &fast->groups[number & fast->mask];
 }
 
-/* Whether the fast path supports a run: out of order, no listeners, not too many kinds. */
-bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options,
-		     const struct pesa_mca_listener *listeners, unsigned int count);
+/* Whether the fast path supports a run without listeners: out of order, not too many kinds. */
+bool mca_fast_serves(const struct pesa_mca_block *block,
+		     const struct pesa_mca_run_options *options);
 /* pesa_mca_run() on the fast path. */
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options, uint64_t *cycles);
+/* Likewise, of one iteration, with its cycle stack. */
+struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
+				  const struct pesa_mca_run_options *options,
+				  struct pesa_mca_cycle_stack *stack, uint64_t *cycles);
 /* Likewise in steps: until the end, or at least until cycle `until`. */
 struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options);
@@ -196,6 +237,19 @@ void mca_fast_list_again(struct mca_fast *fast);
 void mca_fast_memory_dispatch(struct mca_fast *fast, struct mca_fast_inflight *flight);
 void mca_fast_memory_issued(struct mca_fast *fast, struct mca_fast_inflight *flight);
 void mca_fast_memory_executed(struct mca_fast *fast, struct mca_fast_inflight *flight);
+/* A store retires: its entry of the queue is free, now or when it is in the cache. */
+void mca_fast_store_retired(struct mca_fast *fast);
+/* Free the entries of stores that are in the cache by this cycle. */
+void mca_fast_free_stores(struct mca_fast *fast);
+
+/* Begin a cycle; returns whether instructions were fetched. */
+bool mca_fast_fetch(struct mca_fast *fast);
+/* Whether the next instruction is there. */
+bool mca_fast_delivers(struct mca_fast *fast);
+/* The next instruction is dispatched. */
+void mca_fast_delivered(struct mca_fast *fast);
+/* The cycle from which on the front end may go on, UINT64_MAX: not known. */
+uint64_t mca_fast_resumes(const struct mca_fast *fast);
 
 /* An event for which an instruction waited has happened: check its stage in the next update. */
 static inline void mca_fast_wake(struct mca_fast *fast, struct mca_fast_inflight *flight)

@@ -47,6 +47,8 @@ void mca_fast_memory_dispatch(struct mca_fast *fast, struct mca_fast_inflight *f
 
 	fast->loads += plan->load;
 	fast->stores += plan->store;
+	if (fast->free)
+		return;
 	flight->next_in_group = MCA_FAST_NONE;
 	if (plan->store) {
 		number = create_group(fast, flight);
@@ -133,4 +135,38 @@ void mca_fast_memory_executed(struct mca_fast *fast, struct mca_fast_inflight *f
 	while (fast->oldest_group != fast->next_group &&
 	       !mca_fast_group(fast, fast->oldest_group)->live)
 		fast->oldest_group++;
+}
+
+/* ---- The store queue ------------------------------------------------------------------------- */
+
+void mca_fast_store_retired(struct mca_fast *fast)
+{
+	struct mca_fast_leaving *leaving = &fast->leaving;
+	uint32_t place;
+
+	if (!leaving->free) {
+		fast->stores--;
+		return;
+	}
+	if (fast->now >= leaving->drain_cycle) {
+		leaving->drain_cycle = fast->now + 1;
+		leaving->drained = 0;
+	} else if (leaving->drained == leaving->ports) {
+		leaving->drain_cycle++;
+		leaving->drained = 0;
+	}
+	leaving->drained++;
+	place = leaving->first + leaving->count++;
+	leaving->free[place % fast->store_queue] = leaving->drain_cycle + leaving->latency + 1;
+}
+
+void mca_fast_free_stores(struct mca_fast *fast)
+{
+	struct mca_fast_leaving *leaving = &fast->leaving;
+
+	while (leaving->count && leaving->free[leaving->first] <= fast->now) {
+		leaving->first = leaving->first + 1 == fast->store_queue ? 0 : leaving->first + 1;
+		leaving->count--;
+		fast->stores--;
+	}
 }

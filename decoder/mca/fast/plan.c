@@ -77,17 +77,24 @@ static unsigned int kind_of(const struct pesa_mca_block *block, unsigned int ind
 	return i;
 }
 
-bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options,
-		     const struct pesa_mca_listener *listeners, unsigned int count)
+static bool serves_once(const struct pesa_mca_run_options *options)
+{
+	const struct pesa_mca_stimuli *given = options->stimuli;
+
+	return options->iterations == 1 && !(options->free_order && options->loads_alias_stores) &&
+	       !(given && (given->mispredict_rate > 0 || given->load_latencies));
+}
+
+bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options)
 {
 	const struct mca_description *kinds[MCA_FAST_KINDS_MAX];
 	unsigned int kind_count = 0;
 
-	for (unsigned int i = 0; i < count; i++)
-		if (listeners[i].kinds)
-			return false;
-	if (!pesa_mca_model_is_out_of_order(block->model) || options->stimuli ||
-	    options->free_order || options->store_ports || block->forwarders || block->barriers)
+	if (!pesa_mca_model_is_out_of_order(block->model) || block->barriers)
+		return false;
+	if ((options->stimuli || options->free_order || options->store_ports ||
+	     block->forwarders) &&
+	    !serves_once(options))
 		return false;
 	if (block->description_count <= MCA_FAST_KINDS_MAX)
 		return true;
@@ -143,7 +150,9 @@ static void add_sources(struct planner *planner, uint32_t number,
 		if (known < edges)
 			continue;
 		found[edges] = last;
-		lowered = &block->lowered[last.instruction % block->count];
+		lowered = &block->lowered[(unsigned int)last.instruction < block->count
+						  ? (unsigned int)last.instruction
+						  : last.instruction - block->count];
 		write = &lowered->write[last.write];
 		advance = mca_advance(read, write->name);
 		planner->fast->sources[planner->sources++] = (struct mca_fast_edge){
@@ -151,6 +160,8 @@ static void add_sources(struct planner *planner, uint32_t number,
 			.delay = write->latency - advance,
 			.rest = write->latency - lowered->description->latency - advance,
 			.late = advance < 0 ? -advance : 0,
+			.advance = advance,
+			.at_retirement = write->at_retirement,
 		};
 		if (-advance > planner->fast->latest)
 			planner->fast->latest = -advance;
@@ -174,6 +185,13 @@ static void enter_writes(struct planner *planner, uint32_t number,
 	}
 }
 
+/* The position of the instruction `distance` before `position`, in this iteration or an earlier one. */
+static unsigned int position_before(unsigned int position, uint32_t distance, unsigned int count)
+{
+	return distance <= position ? position - distance
+				    : (position + count - distance % count) % count;
+}
+
 /* The same edges sorted by writer, nearest reader first. */
 static void sort_by_writer(struct mca_fast *fast)
 {
@@ -183,7 +201,7 @@ static void sort_by_writer(struct mca_fast *fast)
 		for (unsigned int j = 0; j < fast->plan[i].sources; j++) {
 			uint32_t distance = fast->sources[fast->plan[i].first_source + j].distance;
 
-			fast->plan[(i + count - distance % count) % count].users++;
+			fast->plan[position_before(i, distance, count)].users++;
 		}
 	for (unsigned int i = 0; i < count; i++) {
 		fast->plan[i].first_user = next;
@@ -194,10 +212,11 @@ static void sort_by_writer(struct mca_fast *fast)
 		for (unsigned int j = 0; j < fast->plan[i].sources; j++) {
 			struct mca_fast_edge edge = fast->sources[fast->plan[i].first_source + j];
 			struct mca_fast_instruction *writer =
-				&fast->plan[(i + count - edge.distance % count) % count];
+				&fast->plan[position_before(i, edge.distance, count)];
 			struct mca_fast_edge *users = &fast->users[writer->first_user];
 			unsigned int place = writer->users++;
 
+			writer->leaves_later |= edge.at_retirement;
 			for (; place && users[place - 1].distance > edge.distance; place--)
 				users[place] = users[place - 1];
 			users[place] = edge;
@@ -237,6 +256,7 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 {
 	const struct pesa_mca_block *block = fast->block;
 	uint32_t entries = pesa_mca_model_reorder_buffer(fast->model);
+	unsigned int before = fast->once ? 0 : block->count; /* of the iteration before */
 	struct planner planner = {.fast = fast};
 	struct mca_unit_use *use;
 	uint8_t *of_description;
@@ -251,16 +271,16 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 	make_kinds(fast, use, of_description);
 	for (unsigned int i = 0; i < block->count; i++)
 		describe(fast, i, of_description[block->lowered[i].description->number], entries);
-	for (unsigned int i = 0; i < block->count; i++)
+	for (unsigned int i = 0; i < before; i++)
 		enter_writes(&planner, i, &block->lowered[i]);
 	for (unsigned int i = 0; i < block->count; i++) {
 		const struct mca_lowered *lowered = &block->lowered[i];
 
 		fast->plan[i].first_source = planner.sources;
 		for (unsigned int j = 0; j < lowered->reads; j++)
-			add_sources(&planner, block->count + i, &lowered->read[j]);
+			add_sources(&planner, before + i, &lowered->read[j]);
 		fast->plan[i].sources = planner.sources - fast->plan[i].first_source;
-		enter_writes(&planner, block->count + i, lowered);
+		enter_writes(&planner, before + i, lowered);
 	}
 	sort_by_writer(fast);
 }

@@ -70,6 +70,9 @@ static void has_user(struct mca_fast *fast, struct mca_fast_inflight *flight)
 	struct mca_fast_kind *kind;
 	uint32_t previous = flight->previous;
 
+	flight->used = true;
+	if (fast->free)
+		return;
 	flight->rank--;
 	if (flight->stage != MCA_READY)
 		return;
@@ -132,20 +135,43 @@ static void promote_pending(struct mca_fast *fast)
 
 /* ---- Execute --------------------------------------------------------------------------------- */
 
-/* Update the operands that wait for its results; their instructions are in flight. */
-static void notify_users(struct mca_fast *fast, const struct mca_fast_inflight *flight)
+/*
+ * A load that waited only for this retirement has started in the meantime: its latency is counted from
+ * the retirement.
+ */
+static void shorten_load(const struct mca_fast *fast, struct mca_fast_inflight *load,
+			 const struct mca_fast_edge *edge)
+{
+	int32_t latency = edge->delay + edge->advance;
+
+	if (load->producers == 1 && load->time <= fast->now && load->latency < 0 &&
+	    (int32_t)fast->plan[load->position].latency > latency)
+		load->latency = latency;
+}
+
+/* Update the operands that wait for its results, of its issue or of its retirement; their instructions
+ * are in flight. */
+static void notify_users(struct mca_fast *fast, const struct mca_fast_inflight *flight,
+			 bool at_retirement)
 {
 	const struct mca_fast_instruction *plan = &fast->plan[flight->position];
 	const struct mca_fast_edge *edge = &fast->users[plan->first_user];
 
 	for (unsigned int i = 0; i < plan->users; i++, edge++) {
 		struct mca_fast_inflight *reader;
+		int32_t delay = edge->delay;
 
 		if (flight->number + edge->distance >= fast->tail)
 			break;
+		if (edge->at_retirement != at_retirement)
+			continue;
 		reader = mca_fast_inflight(fast, flight->number + edge->distance);
-		if (edge->delay > 0 && fast->now + edge->delay > reader->time)
-			reader->time = fast->now + edge->delay;
+		if (at_retirement)
+			shorten_load(fast, reader, edge);
+		if (flight->latency >= 0)
+			delay = flight->latency - edge->advance;
+		if (delay > 0 && fast->now + delay > reader->time)
+			reader->time = fast->now + delay;
 		if (!--reader->producers)
 			mca_fast_wake(fast, reader);
 	}
@@ -173,7 +199,8 @@ static void release_units(struct mca_fast *fast)
 static void issue(struct mca_fast *fast, struct mca_fast_inflight *flight)
 {
 	const struct mca_fast_instruction *plan = &fast->plan[flight->position];
-	bool has_users = flight->rank != (int32_t)flight->number;
+	bool has_users = flight->used;
+	uint32_t latency = flight->latency < 0 ? plan->latency : (uint32_t)flight->latency;
 
 	if (flight->group) {
 		const struct mca_fast_group *group = mca_fast_group(fast, flight->group);
@@ -186,12 +213,12 @@ static void issue(struct mca_fast *fast, struct mca_fast_inflight *flight)
 	if ((int32_t)flight->number - flight->rank > fast->snapshots.most_users)
 		fast->snapshots.most_users = (int32_t)flight->number - flight->rank;
 	flight->stage = MCA_ISSUED;
-	flight->time = fast->now + plan->latency;
+	flight->time = fast->now + latency;
 	mca_steady_issued(&fast->steady, flight->position, fast->now);
-	notify_users(fast, flight);
+	notify_users(fast, flight, false);
 	if (flight->group) {
 		mca_fast_memory_issued(fast, flight);
-		if (plan->latency)
+		if (latency)
 			mca_fast_add_to_wheel(fast, flight);
 		else
 			mca_fast_memory_executed(fast, flight);
@@ -266,6 +293,20 @@ static void watch(struct mca_fast *fast, const struct mca_fast_instruction *plan
 	}
 }
 
+/* The cycle in which an operand arrives, or has, whose writer is `number`, and need not be waited for. */
+static int64_t arrival_of(const struct mca_fast *fast, const struct mca_fast_edge *edge,
+			  uint32_t number)
+{
+	const struct mca_fast_inflight *writer = mca_fast_inflight(fast, number);
+	uint64_t from = writer->time > fast->now ? writer->time : fast->now;
+
+	if (number >= fast->head)
+		return (int64_t)from + (writer->latency < 0 ? edge->rest : -edge->advance);
+	if (edge->at_retirement)
+		return (int64_t)fast->times.retired[number] + edge->delay;
+	return edge->late ? (int64_t)writer->time + edge->late : 0;
+}
+
 static void find_sources(struct mca_fast *fast, struct mca_fast_inflight *flight,
 			 const struct mca_fast_instruction *plan)
 {
@@ -274,22 +315,18 @@ static void find_sources(struct mca_fast *fast, struct mca_fast_inflight *flight
 	for (unsigned int i = 0; i < plan->sources; i++, edge++) {
 		uint32_t number = flight->number - edge->distance;
 		struct mca_fast_inflight *writer = mca_fast_inflight(fast, number);
-		uint64_t arrival;
+		int64_t arrival;
 
 		if (edge->distance > flight->number)
 			continue;
-		if (number < fast->head) {
-			arrival = edge->late ? writer->time + edge->late : 0;
-		} else if (writer->stage != MCA_ISSUED) {
+		if (number >= fast->head && (writer->stage != MCA_ISSUED || edge->at_retirement)) {
 			flight->producers++;
 			has_user(fast, writer);
 			continue;
-		} else {
-			arrival = (writer->time > fast->now ? writer->time : fast->now) +
-				  (int64_t)edge->rest;
 		}
-		if (arrival > fast->now && arrival > flight->time)
-			flight->time = arrival;
+		arrival = arrival_of(fast, edge, number);
+		if (arrival > (int64_t)fast->now && arrival > (int64_t)flight->time)
+			flight->time = (uint64_t)arrival;
 	}
 }
 
@@ -301,8 +338,16 @@ static void dispatch(struct mca_fast *fast, const struct mca_fast_instruction *p
 		.number = fast->tail,
 		.rank = fast->tail,
 		.position = fast->position,
+		.latency = -1,
 		.stage = MCA_FETCHED,
 	};
+	if (fast->once) {
+		unsigned int late = fast->block->lowered[fast->position].late;
+
+		fast->times.dispatched[fast->tail] = fast->now;
+		if (late && fast->front_end.options)
+			flight->latency = (int32_t)(plan->latency + late);
+	}
 	find_sources(fast, flight, plan);
 	fast->tail++;
 	if (++fast->position == fast->block->count)
@@ -362,7 +407,7 @@ static bool dispatch_cycle(struct mca_fast *fast)
 	while (fast->tail < fast->last) {
 		const struct mca_fast_instruction *plan = &fast->plan[fast->position];
 
-		if (!can_dispatch(fast, plan, available))
+		if (!mca_fast_delivers(fast) || !can_dispatch(fast, plan, available))
 			break;
 		if (plan->micro_ops > fast->dispatch_width) {
 			fast->carry_over = plan->micro_ops - fast->dispatch_width;
@@ -372,6 +417,7 @@ static bool dispatch_cycle(struct mca_fast *fast)
 		}
 		if (plan->end_group)
 			available = 0;
+		mca_fast_delivered(fast);
 		dispatch(fast, plan);
 	}
 	return carries || fast->tail != first;
@@ -395,7 +441,14 @@ static bool retire_cycle(struct mca_fast *fast)
 		fast->slots_free += plan->slots;
 		fast->registers_free += plan->writes;
 		fast->loads -= plan->load;
-		fast->stores -= plan->store;
+		if (plan->store)
+			mca_fast_store_retired(fast);
+		if (fast->once) {
+			fast->times.executed[flight->number] = flight->time;
+			fast->times.retired[flight->number] = fast->now;
+		}
+		if (plan->leaves_later)
+			notify_users(fast, flight, true);
 		fast->head++;
 	}
 	return fast->head != first;
@@ -415,14 +468,20 @@ static uint64_t next_cycle(const struct mca_fast *fast)
 		next = fast->units.earliest_release;
 	if (fast->resources.busy_count && fast->resources.earliest_release < next)
 		next = fast->resources.earliest_release;
+	if (fast->leaving.count && fast->leaving.free[fast->leaving.first] < next)
+		next = fast->leaving.free[fast->leaving.first];
+	if (mca_fast_resumes(fast) < next)
+		next = mca_fast_resumes(fast);
 	return next > fast->now ? next : fast->now + 1;
 }
 
 struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until)
 {
 	while ((fast->tail < fast->last || fast->head != fast->tail) && fast->now < until) {
+		bool fetched = fast->front_end.options && mca_fast_fetch(fast);
 		bool retired = retire_cycle(fast), dispatched, issued, woken;
 
+		mca_fast_free_stores(fast);
 		release_units(fast);
 		advance_wheel(fast);
 		woken = fast->known_count || fast->arrived_count;
@@ -430,12 +489,12 @@ struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until)
 		promote_pending(fast);
 		issued = issue_all(fast);
 		dispatched = dispatch_cycle(fast);
-		if (retired || dispatched)
+		if (retired || dispatched || fetched)
 			fast->progress = fast->now;
 		if (fast->steady.searching && fast->tail >= fast->steady.next) {
 			fast->now++;
 			mca_fast_snapshot_cycle(fast);
-		} else if (retired || dispatched || issued || woken) {
+		} else if (retired || dispatched || issued || woken || fetched) {
 			fast->now++;
 		} else {
 			fast->now = next_cycle(fast);
@@ -471,6 +530,8 @@ static void set_limits(struct mca_fast *fast, const struct pesa_mca_run_options 
 	fast->load_queue = options->load_queue ? options->load_queue : model->load_queue;
 	fast->store_queue = options->store_queue ? options->store_queue : model->store_queue;
 	fast->aliasing = options->loads_alias_stores;
+	fast->free = options->free_order;
+	fast->front_end.options = options->stimuli;
 	fast->next_group = fast->oldest_group = 1;
 }
 
@@ -483,6 +544,38 @@ static void *piece(char **memory, size_t size)
 	return start;
 }
 
+static void take_times(struct mca_fast *fast, char **memory)
+{
+	size_t size = fast->block->count * sizeof(uint64_t);
+
+	if (!fast->once)
+		return;
+	fast->times.dispatched = piece(memory, size);
+	fast->times.executed = piece(memory, size);
+	fast->times.retired = piece(memory, size);
+	fast->times.has_events = fast->front_end.options;
+}
+
+/* Entries of the list of stores that leave later. */
+static size_t leaving_entries(const struct mca_fast *fast,
+			      const struct pesa_mca_run_options *options)
+{
+	return options->store_ports ? fast->store_queue : 0;
+}
+
+static void take_leaving(struct mca_fast *fast, const struct pesa_mca_run_options *options,
+			 char **memory)
+{
+	size_t entries = leaving_entries(fast, options);
+
+	if (entries)
+		fast->leaving = (struct mca_fast_leaving){
+			.free = piece(memory, entries * sizeof(uint64_t)),
+			.ports = options->store_ports,
+			.latency = options->store_latency,
+		};
+}
+
 struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options)
 {
@@ -492,7 +585,11 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	uint32_t places;
 	char *memory;
 
-	*fast = (struct mca_fast){.block = block, .model = block->model};
+	*fast = (struct mca_fast){
+		.block = block,
+		.model = block->model,
+		.once = options->iterations == 1,
+	};
 	mca_arena_init(&fast->arena, BYTES);
 	memory = mca_arena_take_raw(&fast->arena, counted + size);
 	if (!memory)
@@ -503,7 +600,8 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	places = ring_size(fast);
 	fast->mask = places - 1;
 	size = places * (sizeof(*fast->ring) + sizeof(*fast->groups) + 2 * sizeof(uint32_t)) +
-	       units * sizeof(*busy) + mca_fast_snapshot_size(fast);
+	       units * sizeof(*busy) + (fast->once ? 3 * block->count * sizeof(uint64_t) : 0) +
+	       leaving_entries(fast, options) * sizeof(uint64_t) + mca_fast_snapshot_size(fast);
 	memory = mca_arena_take_raw(&fast->arena, size);
 	if (!memory) {
 		mca_fast_free(fast);
@@ -514,9 +612,11 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	fast->known = piece(&memory, places * sizeof(uint32_t));
 	fast->arrived = piece(&memory, places * sizeof(uint32_t));
 	busy = piece(&memory, units * sizeof(*busy));
+	take_times(fast, &memory);
+	take_leaving(fast, options, &memory);
 	mca_resources_init(&fast->resources, fast->model, busy);
 	memset(fast->wheel, 0xff, sizeof(fast->wheel));
-	mca_fast_snapshot_init(fast, !options->every_iteration, memory);
+	mca_fast_snapshot_init(fast, !options->every_iteration && !fast->once, memory);
 	return NULL;
 }
 
@@ -528,6 +628,13 @@ void mca_fast_free(struct mca_fast *fast)
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options, uint64_t *cycles)
 {
+	return mca_fast_stack(block, options, NULL, cycles);
+}
+
+struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
+				  const struct pesa_mca_run_options *options,
+				  struct pesa_mca_cycle_stack *stack, uint64_t *cycles)
+{
 	struct mca_fast fast;
 	struct pesa_error *error = mca_fast_start(&fast, block, options);
 
@@ -536,6 +643,8 @@ struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 	error = mca_fast_cycles(&fast, UINT64_MAX);
 	if (!error)
 		*cycles = fast.now + fast.steady.cycles;
+	if (!error && stack)
+		mca_cycle_stack_from_times(stack, block, &fast.times);
 	mca_fast_free(&fast);
 	return error;
 }

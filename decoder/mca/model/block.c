@@ -21,7 +21,8 @@ struct operands {
 	uint16_t reg[OPERANDS_MAX];
 };
 
-#define OPCODES_REMEMBERED 64 /* a power of two */
+#define OPCODES_REMEMBERED 64 /* powers of two */
+#define SHARED_LISTS	   64
 
 /* An opcode of the decoder that was looked up by name among the model's. */
 struct found_opcode {
@@ -44,7 +45,8 @@ struct binder {
 	const struct pesa_mca_processor *processor;
 	const struct pesa_mca_block_options *options;
 	unsigned int call_latency;
-	struct mca_description *shared; /* descriptions that later instances may share */
+	/* descriptions that later instances may share, by the low bits of their opcode */
+	struct mca_description *shared[SHARED_LISTS];
 	/* by register used in the block; owned */
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
 	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
@@ -52,20 +54,36 @@ struct binder {
 	uint16_t taken[MCA_RESOURCES_MAX + 1];	       /* by bit: see mca_take_in_order() */
 };
 
+/* How many of `count` advances are of operands before `operand`; they are in the order of operands. */
+static unsigned int advances_before(const struct mca_advance *advance, unsigned int count,
+				    unsigned int operand)
+{
+	unsigned int low = 0, high = count;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (advance[middle].operand < operand)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Find the read-advances of one operand. */
 static void find_advances(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
 			  struct mca_lowered_read *read)
 {
 	const struct mca_class *costs = &model->classes[class];
 	const struct mca_advance *advance = &model->advances[costs->advance];
+	unsigned int first = advances_before(advance, costs->advances, use);
 
-	for (unsigned int i = 0; i < costs->advances; i++, advance++) {
-		if (advance->operand != use)
-			continue;
-		if (!read->advances++)
-			read->advance = advance;
-		read->late |= advance->cycles < 0;
-	}
+	read->advance = advance + first;
+	read->advances =
+		(uint16_t)(advances_before(read->advance, costs->advances - first, use + 1));
+	for (unsigned int i = 0; i < read->advances && !read->late; i++)
+		read->late = read->advance[i].cycles < 0;
 }
 
 /* ---- Resources ------------------------------------------------------------------------------- */
@@ -411,14 +429,15 @@ static struct pesa_error *find_description(struct binder *binder,
 		mca_scheduling_classes[operands->opcode->scheduling]
 				      [mca_vector_place(instruction->lmul, instruction->sew)];
 	uint32_t constants = constants_of(binder, operands);
-	struct mca_description *description;
+	struct mca_description *description,
+		**list = &binder->shared[(unsigned int)opcode % SHARED_LISTS];
 	struct pesa_error *error;
 
 	class = resolve_class(binder, class, operands);
 	*result = NULL;
 	if (class == MCA_CLASS_UNSUPPORTED)
 		return NULL;
-	for (description = shared ? binder->shared : NULL; description;
+	for (description = shared ? *list : NULL; description;
 	     description = description->next_shared) {
 		if (description->opcode == (unsigned int)opcode && description->class == class &&
 		    description->scheduling_class == scheduling_class &&
@@ -433,8 +452,8 @@ static struct pesa_error *find_description(struct binder *binder,
 	description->opcode = opcode;
 	description->scheduling_class = scheduling_class;
 	if (shared) {
-		description->next_shared = binder->shared;
-		binder->shared = description;
+		description->next_shared = *list;
+		*list = description;
 	}
 	description->constants = constants;
 	error = describe(binder, operands, class, description);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/mca/fast/times.h"
 #include "pesa/csr.h"
 #include "pesa/mca.h"
 #include "pesa/record.h"
@@ -294,6 +295,89 @@ struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_sta
 			 1u << PESA_MCA_RETIRED | 1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_MISSED |
 			 1u << PESA_MCA_MISPREDICTED,
 	};
+}
+
+/* ---- From the times of a run ------------------------------------------------------------------- */
+
+/* What on_event() makes of the events of a run, for all cycles with the same instructions in flight
+ * at once. */
+struct from_times {
+	struct pesa_mca_cycle_stack *stack;
+	const struct pesa_mca_block *block;
+	const struct mca_fast_times *times;
+	unsigned int oldest; /* number of the first that has not retired */
+	uint64_t now;
+};
+
+static unsigned int cause_of(const struct from_times *from, unsigned int number)
+{
+	const struct mca_lowered *lowered = &from->block->lowered[number];
+
+	if (!from->times->has_events)
+		return CAUSE_NONE;
+	if (lowered->late)
+		return CAUSE_MISSED;
+	return lowered->mispredicted ? CAUSE_MISPREDICTED : CAUSE_NONE;
+}
+
+/* The oldest instruction has an event and is not done: see cycle_end(). */
+static bool is_blocked(const struct from_times *from)
+{
+	unsigned int oldest = from->oldest;
+
+	return oldest < from->block->count && cause_of(from, oldest) &&
+	       from->times->dispatched[oldest] < from->now &&
+	       from->times->executed[oldest] > from->now;
+}
+
+static void give_retiring(struct from_times *from)
+{
+	unsigned int first = from->oldest, count, named;
+
+	while (from->oldest < from->block->count && from->times->retired[from->oldest] == from->now)
+		from->stack->entries[from->oldest++].executions++;
+	count = from->oldest - first;
+	for (named = 0; named < count && !cause_of(from, first + named);)
+		named++;
+	if (is_blocked(from))
+		named = count;
+	for (unsigned int i = 0; i < count; i++)
+		give(from->stack, first + i, PESA_STATE_RETIRING,
+		     i == named ? cause_of(from, first + i) : CAUSE_NONE,
+		     PESA_CYCLE / count + (i < PESA_CYCLE % count));
+}
+
+/* From `now` on, none retires until `end`. */
+static void give_waiting(struct from_times *from, uint64_t end)
+{
+	uint64_t dispatched = from->times->dispatched[from->oldest];
+	const struct mca_lowered *oldest = &from->block->lowered[from->oldest];
+	uint64_t empty = dispatched > from->now ? dispatched - from->now : 0;
+
+	if (empty && from->times->has_events && from->oldest && oldest[-1].mispredicted)
+		give(from->stack, from->oldest - 1, PESA_STATE_FLUSHED, CAUSE_MISPREDICTED,
+		     empty * PESA_CYCLE);
+	else if (empty)
+		give(from->stack, from->oldest, PESA_STATE_DRAINED, CAUSE_NONE, empty * PESA_CYCLE);
+	if (end - from->now > empty)
+		give(from->stack, from->oldest, PESA_STATE_STALLED, cause_of(from, from->oldest),
+		     (end - from->now - empty) * PESA_CYCLE);
+	from->now = end;
+}
+
+void mca_cycle_stack_from_times(struct pesa_mca_cycle_stack *stack,
+				const struct pesa_mca_block *block,
+				const struct mca_fast_times *times)
+{
+	struct from_times from = {.stack = stack, .block = block, .times = times};
+
+	while (from.oldest < block->count) {
+		if (times->retired[from.oldest] > from.now)
+			give_waiting(&from, times->retired[from.oldest]);
+		give_retiring(&from);
+		from.now++;
+	}
+	stack->cycles = from.now;
 }
 
 uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack)
