@@ -42,6 +42,8 @@ struct worker {
 	struct compare_predicted *predicted;
 	int32_t *classes;
 	atomic_size_t *next;			  /* the next path that nobody executes */
+	struct pesa_mca_block_options options;
+	struct mca_binder *binder;		  /* NULL: no path has been bound */
 	struct pesa_mca_instruction *instruction; /* of the current path */
 	unsigned int room;
 	struct executed *executed; /* by path */
@@ -92,12 +94,9 @@ struct pesa_mca_instruction compare_path_instruction(const struct compare_predic
 	};
 }
 
-struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
-				     const struct pesa_mca_model *model,
-				     const struct pesa_mca_instruction *instructions,
-				     unsigned int count, struct pesa_mca_block **block)
+static struct pesa_mca_block_options block_options_of(const struct compare_predictor *predictor)
 {
-	const struct pesa_mca_block_options options = {
+	return (struct pesa_mca_block_options){
 		.processor = predictor->processor,
 		.follow_calls = true,
 		.skip_unsupported = true,
@@ -107,6 +106,14 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 		.load_latency = predictor->core.load_latency,
 		.ordered_cycles = predictor->ordered_cycles,
 	};
+}
+
+struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
+				     const struct pesa_mca_model *model,
+				     const struct pesa_mca_instruction *instructions,
+				     unsigned int count, struct pesa_mca_block **block)
+{
+	const struct pesa_mca_block_options options = block_options_of(predictor);
 
 	return pesa_mca_block_create(model, instructions, count, &options, block);
 }
@@ -114,6 +121,8 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 static struct pesa_error *bind(struct worker *worker, const struct compare_path *path,
 			       struct pesa_mca_block **block)
 {
+	struct pesa_error *error;
+
 	if (path->count > worker->room) {
 		void *larger =
 			realloc(worker->instruction, path->count * sizeof(*worker->instruction));
@@ -125,8 +134,12 @@ static struct pesa_error *bind(struct worker *worker, const struct compare_path 
 	}
 	for (unsigned int i = 0; i < path->count; i++)
 		worker->instruction[i] = compare_path_instruction(worker->predictor, path, i);
-	return compare_path_bind(worker->predictor, worker->model, worker->instruction, path->count,
-				 block);
+	if (!worker->binder) {
+		error = mca_binder_create(worker->model, &worker->options, &worker->binder);
+		if (error)
+			return error;
+	}
+	return mca_binder_bind(worker->binder, worker->instruction, path->count, block);
 }
 
 static void read_stack(const struct pesa_mca_cycle_stack *stack, unsigned int index,
@@ -382,6 +395,7 @@ static void *work(void *data)
 		if (!worker->selected || worker->selected[at])
 			worker->error = predict_path(worker, at);
 	}
+	mca_binder_free(worker->binder);
 	free(worker->instruction);
 	free(worker->known);
 	return NULL;
@@ -416,6 +430,7 @@ struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
 	for (unsigned int i = 0; i < predictor->threads; i++) {
 		workers[i] = (struct worker){.predictor = predictor,
 					     .model = model,
+					     .options = block_options_of(predictor),
 					     .selected = selected,
 					     .predicted = predicted,
 					     .classes = classes,

@@ -30,28 +30,38 @@ struct found_opcode {
 	int opcode;
 };
 
-#define BOUND_REMEMBERED 256 /* a power of two */
+#define BOUND_REMEMBERED 512 /* a power of two */
 
 /* An instruction as it was bound, before what depends on its place in the block. */
 struct bound {
-	const struct pesa_mca_instruction *instruction; /* NULL: none */
+	/* what it was bound from; bits 0: nothing that is bound again in this way */
+	uint32_t bits;
+	uint16_t opcode, sew;
+	enum pesa_mca_lmul lmul;
+	struct mca_description *description; /* that of `lowered` */
 	struct mca_lowered lowered;
 	enum pesa_flow flow;
 };
 
-struct binder {
-	struct pesa_mca_block *block;
+/* The registers contained in a register; and of these, those that matter (simplify_registers()). */
+struct register_use {
+	struct mca_register_parts all, kept;
+};
+
+struct mca_binder {
+	struct mca_arena arena; /* memory of all that blocks share, including this struct */
 	const struct pesa_mca_model *model;
 	const struct pesa_mca_processor *processor;
 	const struct pesa_mca_block_options *options;
 	unsigned int call_latency;
+	struct pesa_mca_block *block; /* being made */
+	unsigned int blocks;	      /* made so far */
 	/* descriptions that later instances may share, by the low bits of their opcode */
 	struct mca_description *shared[SHARED_LISTS];
-	/* by register used in the block; owned */
-	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
-	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
-	struct bound bound[BOUND_REMEMBERED];	       /* by place_of() */
-	uint16_t taken[MCA_RESOURCES_MAX + 1];	       /* by bit: see mca_take_in_order() */
+	struct register_use *registers[MCA_REGISTER_COUNT]; /* used in a block */
+	struct found_opcode found[OPCODES_REMEMBERED];	    /* by the low bits of its number */
+	struct bound bound[BOUND_REMEMBERED];		    /* by place_of() */
+	uint16_t taken[MCA_RESOURCES_MAX + 1];		    /* by bit: see mca_take_in_order() */
 };
 
 /* How many of `count` advances are of operands before `operand`; they are in the order of operands. */
@@ -86,116 +96,6 @@ static void find_advances(const struct pesa_mca_model *model, uint16_t class, un
 		read->late = read->advance[i].cycles < 0;
 }
 
-/* ---- Resources ------------------------------------------------------------------------------- */
-
-static int compare_usages(const void *a, const void *b)
-{
-	const struct mca_usage *left = a, *right = b;
-	int bits = __builtin_popcountll(left->mask) - __builtin_popcountll(right->mask);
-
-	if (bits)
-		return bits;
-	return left->mask < right->mask ? -1 : left->mask > right->mask;
-}
-
-/*
- * Resources of a class.  A use of a unit also counts for the groups that contain it: the cycles of
- * the groups beyond those of the units are added.
- */
-static struct pesa_error *describe_resources(struct mca_arena *arena,
-					     const struct pesa_mca_model *model,
-					     struct mca_description *description)
-{
-	const struct mca_class *class = &model->classes[description->class];
-	const struct pesa_mca_use *use = &model->uses[class->use];
-	struct mca_usage *work = mca_arena_take(arena, (class->uses + 1) * sizeof(*work));
-	unsigned int through_super[MCA_RESOURCES_MAX + 1] = {0}; /* cycles, by bit */
-	uint64_t has_super = 0, units_of_groups = 0;
-	bool all_in_order = true, hazard = false;
-	unsigned int count = 0;
-
-	if (!work)
-		return pesa_error_no_memory();
-	for (unsigned int i = 0; i < class->uses; i++, use++) {
-		int buffer = model->resources[use->resource].buffer;
-		uint64_t mask = model->masks[use->resource];
-		int super = model->super[use->resource];
-
-		if (!use->release)
-			continue;
-		if (buffer < 0) {
-			all_in_order = false;
-		} else {
-			description->buffers |= UINT64_C(1) << mca_top_bit(mask);
-			hazard |= buffer == 0;
-			all_in_order &= buffer <= 1;
-		}
-		work[count++] =
-			(struct mca_usage){.mask = mask, .cycles = use->release, .units = 1};
-		if (super >= 0) {
-			unsigned int bit = mca_top_bit(model->masks[super]);
-
-			has_super |= UINT64_C(1) << bit;
-			through_super[bit] += use->release;
-		}
-	}
-	description->must_issue_immediately = all_in_order && hazard;
-	qsort(work, count, sizeof(*work), compare_usages);
-	description->usage = work;
-	for (unsigned int i = 0; i < count; i++) {
-		struct mca_usage *usage = &work[i];
-		uint64_t own = UINT64_C(1) << mca_top_bit(usage->mask), members = usage->mask;
-
-		if (!usage->cycles) {
-			description->groups |= own;
-			continue;
-		}
-		if (members != own) {
-			members ^= own;
-			description->overlapping_groups |= (units_of_groups & members) != 0;
-			units_of_groups |= members;
-			description->groups |= own;
-		}
-		for (unsigned int j = i + 1; j < count; j++) {
-			struct mca_usage *larger = &work[j];
-			unsigned int bit = mca_top_bit(usage->mask);
-			int share;
-
-			if ((members & larger->mask) != members)
-				continue;
-			has_super |= UINT64_C(1) << bit;
-			share = (int)usage->cycles - (int)through_super[bit];
-			larger->cycles = share < (int)larger->cycles ? larger->cycles - share : 0;
-			if (larger->mask & (larger->mask - 1))
-				larger->units++;
-		}
-	}
-	for (unsigned int i = 0; i < count; i++) {
-		struct mca_usage usage = work[i];
-		unsigned int members = __builtin_popcountll(usage.mask) - 1;
-
-		if (!usage.cycles)
-			continue;
-		if (members && usage.units > members) {
-			usage.reserved = true;
-			usage.units = members;
-		}
-		work[description->usages++] = usage;
-	}
-	for (unsigned int bit = 0; bit < model->resource_count; bit++) {
-		uint64_t mask = UINT64_C(1) << bit;
-
-		if (!(has_super & mask))
-			continue;
-		mask = model->masks[model->of_bit[bit]];
-		for (unsigned int i = 0; i < model->resource_count; i++)
-			if (model->resources[i].buffer != -1 && model->masks[i] != mask &&
-			    (model->masks[i] & mask) == mask)
-				description->buffers |= UINT64_C(1) << mca_top_bit(model->masks[i]);
-	}
-	return NULL;
-}
-
 /* ---- Operands -------------------------------------------------------------------------------- */
 
 static struct pesa_error *read_operands(const struct pesa_mca_instruction *instruction, int opcode,
@@ -222,7 +122,7 @@ static struct pesa_error *read_operands(const struct pesa_mca_instruction *instr
 	return NULL;
 }
 
-static bool feature_is_on(const struct binder *binder, const char *feature)
+static bool feature_is_on(const struct mca_binder *binder, const char *feature)
 {
 	bool on = false;
 
@@ -239,7 +139,7 @@ static bool feature_is_on(const struct binder *binder, const char *feature)
 }
 
 /* Resolve the variants of an instruction's class; MCA_CLASS_UNSUPPORTED if it has none. */
-static uint16_t resolve_class(const struct binder *binder, uint16_t class,
+static uint16_t resolve_class(const struct mca_binder *binder, uint16_t class,
 			      const struct operands *operands)
 {
 	const struct pesa_mca_model *model = binder->model;
@@ -312,7 +212,7 @@ static bool is_return(const struct operands *operands)
 
 /* ---- Descriptions ---------------------------------------------------------------------------- */
 
-static void describe_writes(const struct binder *binder, struct mca_description *description,
+static void describe_writes(const struct mca_binder *binder, struct mca_description *description,
 			    const struct operands *operands)
 {
 	const struct mca_class *class = &binder->model->classes[description->class];
@@ -364,13 +264,13 @@ static void describe_reads(struct mca_description *description, const struct ope
 		};
 }
 
-static struct pesa_error *describe(struct binder *binder, const struct operands *operands,
+static struct pesa_error *describe(struct mca_binder *binder, const struct operands *operands,
 				   uint16_t class, struct mca_description *description)
 {
 	const struct pesa_mca_model *model = binder->model;
 	const struct mca_class *costs = &model->classes[class];
 	const char *flags = operands->opcode->flags;
-	struct mca_arena *arena = &binder->block->arena;
+	struct mca_arena *arena = &binder->arena;
 	uint16_t implicit[IMPLICIT_MAX];
 	unsigned int implicit_outputs =
 		implicit_registers(operands->opcode->implicit_outputs, implicit);
@@ -399,12 +299,12 @@ static struct pesa_error *describe(struct binder *binder, const struct operands 
 	if (description->load)
 		delay_load(description, (int)binder->options->load_latency);
 	describe_reads(description, operands);
-	return describe_resources(arena, model, description);
+	return mca_describe_usage(arena, model, description);
 }
 
 /* Bit mask of operands that are x0, where instances that differ in them have separate
  * descriptions. */
-static uint32_t constants_of(const struct binder *binder, const struct operands *operands)
+static uint32_t constants_of(const struct mca_binder *binder, const struct operands *operands)
 {
 	uint32_t constants = 0;
 
@@ -415,12 +315,11 @@ static uint32_t constants_of(const struct binder *binder, const struct operands 
 }
 
 /* Find the description of an instruction, or make it.  NULL in *result: not supported. */
-static struct pesa_error *find_description(struct binder *binder,
+static struct pesa_error *find_description(struct mca_binder *binder,
 					   const struct pesa_mca_instruction *instruction,
 					   int opcode, const struct operands *operands,
-					   const struct mca_description **result)
+					   struct mca_description **result)
 {
-	struct pesa_mca_block *block = binder->block;
 	uint16_t class =
 		mca_model_class(binder->model, opcode, instruction->lmul, instruction->sew);
 	bool variant = class != MCA_CLASS_UNSUPPORTED && (class & MCA_CLASS_VARIANT);
@@ -446,7 +345,7 @@ static struct pesa_error *find_description(struct binder *binder,
 			return NULL;
 		}
 	}
-	description = mca_arena_take(&block->arena, sizeof(*description));
+	description = mca_arena_take(&binder->arena, sizeof(*description));
 	if (!description)
 		return pesa_error_no_memory();
 	description->opcode = opcode;
@@ -468,29 +367,27 @@ static struct pesa_error *find_description(struct binder *binder,
 		description->usages = 0;
 		description->groups = 0;
 	}
-	description->number = block->description_count;
-	block->descriptions[block->description_count++] = description;
 	*result = description;
 	return NULL;
 }
 
-/* The registers contained in a register, computed once per block; NULL: out of memory. */
-static const struct mca_register_parts *parts_of(struct binder *binder, unsigned int reg)
+/* The registers contained in a register, computed once; NULL: out of memory. */
+static const struct mca_register_parts *parts_of(struct mca_binder *binder, unsigned int reg)
 {
-	struct mca_register_parts **parts = &binder->parts[reg];
+	struct register_use **use = &binder->registers[reg];
 
-	if (!*parts) {
-		*parts = mca_arena_take_raw(&binder->block->arena, sizeof(**parts));
-		if (*parts)
-			mca_register_parts(reg, *parts);
+	if (!*use) {
+		*use = mca_arena_take_raw(&binder->arena, sizeof(**use));
+		if (*use)
+			mca_register_parts(reg, &(*use)->all);
 	}
-	return *parts;
+	return *use ? &(*use)->kept : NULL;
 }
 
-static struct pesa_error *lower(struct binder *binder, const struct operands *operands,
+static struct pesa_error *lower(struct mca_binder *binder, const struct operands *operands,
 				struct mca_lowered *lowered)
 {
-	struct mca_arena *arena = &binder->block->arena;
+	struct mca_arena *arena = &binder->arena;
 	const struct mca_description *description = lowered->description;
 
 	lowered->call = is_call(operands);
@@ -531,7 +428,7 @@ static struct pesa_error *lower(struct binder *binder, const struct operands *op
 }
 
 /* A barrier that the model does not have: one micro-op of one cycle, without resources. */
-static struct pesa_error *bind_unknown_barrier(struct binder *binder, struct mca_lowered *lowered)
+static struct pesa_error *bind_unknown_barrier(struct mca_binder *binder, struct mca_lowered *lowered)
 {
 	struct pesa_mca_block *block = binder->block;
 	struct mca_description *description = mca_arena_take(&block->arena, sizeof(*description));
@@ -549,7 +446,7 @@ static struct pesa_error *bind_unknown_barrier(struct binder *binder, struct mca
 	return NULL;
 }
 
-static struct pesa_error *unsupported(const struct binder *binder,
+static struct pesa_error *unsupported(const struct mca_binder *binder,
 				      const struct pesa_mca_instruction *instruction,
 				      unsigned int index)
 {
@@ -598,7 +495,7 @@ static void describe_instance(const struct pesa_mca_instruction *instruction, en
 }
 
 /* Names of opcodes are constants, so equal pointers are equal names. */
-static int find_opcode(struct binder *binder, const char *name)
+static int find_opcode(struct mca_binder *binder, const char *name)
 {
 	struct found_opcode *found = &binder->found[((uintptr_t)name >> 3) % OPCODES_REMEMBERED];
 
@@ -607,8 +504,20 @@ static int find_opcode(struct binder *binder, const char *name)
 	return found->opcode;
 }
 
+/* Those with a latency of their own have a description of their own, and are not bound alike. */
+static void remember(const struct pesa_mca_instruction *instruction, struct bound *bound)
+{
+	if (instruction->pseudo || instruction->latency >= 0 || instruction->no_units ||
+	    instruction->sew > UINT16_MAX)
+		return;
+	bound->bits = instruction->insn.bits;
+	bound->opcode = instruction->insn.opcode;
+	bound->lmul = instruction->lmul;
+	bound->sew = (uint16_t)instruction->sew;
+}
+
 /* Bind an instruction, without what depends on its place.  No description: it is not supported. */
-static struct pesa_error *bind_anywhere(struct binder *binder,
+static struct pesa_error *bind_anywhere(struct mca_binder *binder,
 					const struct pesa_mca_instruction *instruction,
 					struct bound *bound)
 {
@@ -618,21 +527,24 @@ static struct pesa_error *bind_anywhere(struct binder *binder,
 	struct operands operands = {0};
 	struct pesa_error *error;
 
-	*bound = (struct bound){.instruction = instruction, .flow = flow_of(instruction)};
+	*bound = (struct bound){.flow = flow_of(instruction)};
 	describe_flow(instruction, bound->flow, &bound->lowered);
 	if (opcode < 0)
 		return NULL;
 	error = read_operands(instruction, opcode, &operands);
 	if (!error)
 		error = find_description(binder, instruction, opcode, &operands,
-					 &bound->lowered.description);
-	if (error || !bound->lowered.description)
-		return error;
-	return lower(binder, &operands, &bound->lowered);
+					 &bound->description);
+	bound->lowered.description = bound->description;
+	if (!error && bound->description)
+		error = lower(binder, &operands, &bound->lowered);
+	if (!error)
+		remember(instruction, bound);
+	return error;
 }
 
 /* Where an instruction is remembered. */
-static struct bound *place_of(struct binder *binder, const struct pesa_mca_instruction *instruction)
+static struct bound *place_of(struct mca_binder *binder, const struct pesa_mca_instruction *instruction)
 {
 	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
 			UINT64_C(0x9e3779b97f4a7c15);
@@ -640,17 +552,29 @@ static struct bound *place_of(struct binder *binder, const struct pesa_mca_instr
 	return &binder->bound[(hash >> 32) % BOUND_REMEMBERED];
 }
 
-/* Whether two instructions are equal but for their place.  Those with a latency of their own have a
- * description of their own. */
-static bool is_bound_alike(const struct pesa_mca_instruction *one,
-			   const struct pesa_mca_instruction *other)
+/* Whether an instruction is bound as the remembered one. */
+static bool is_bound_alike(const struct bound *bound,
+			   const struct pesa_mca_instruction *instruction)
 {
-	return one->insn.bits == other->insn.bits && one->insn.opcode == other->insn.opcode &&
-	       !one->pseudo && !other->pseudo && one->lmul == other->lmul &&
-	       one->sew == other->sew && one->latency < 0 && other->latency < 0;
+	return instruction->insn.bits && bound->bits == instruction->insn.bits &&
+	       bound->opcode == instruction->insn.opcode && bound->lmul == instruction->lmul &&
+	       bound->sew == instruction->sew && !instruction->pseudo && instruction->latency < 0 &&
+	       !instruction->no_units;
 }
 
-static struct pesa_error *bind(struct binder *binder,
+/* The description is the next one of the block, unless the block has it. */
+static void enter_description(struct mca_binder *binder, struct mca_description *description)
+{
+	struct pesa_mca_block *block = binder->block;
+
+	if (description->block == binder->blocks)
+		return;
+	description->block = binder->blocks;
+	description->number = block->description_count;
+	block->descriptions[block->description_count++] = description;
+}
+
+static struct pesa_error *bind(struct mca_binder *binder,
 			       const struct pesa_mca_instruction *instruction, unsigned int index)
 {
 	struct pesa_mca_block *block = binder->block;
@@ -659,8 +583,7 @@ static struct pesa_error *bind(struct binder *binder,
 	struct pesa_error *error = NULL;
 
 	/* Where all instances of an opcode have the operands of the first one, so has this one. */
-	if (!binder->options->own_operands || !bound->instruction ||
-	    !is_bound_alike(bound->instruction, instruction))
+	if (!binder->options->own_operands || !is_bound_alike(bound, instruction))
 		error = bind_anywhere(binder, instruction, bound);
 	if (error)
 		return error;
@@ -670,7 +593,9 @@ static struct pesa_error *bind(struct binder *binder,
 	*lowered = bound->lowered;
 	lowered->source = index;
 	describe_instance(instruction, bound->flow, lowered);
-	if (!lowered->description)
+	if (bound->description)
+		enter_description(binder, bound->description);
+	else
 		error = bind_unknown_barrier(binder, lowered);
 	block->count++; /* from here on freed with the block */
 	if (!error && instruction->barrier) {
@@ -689,28 +614,28 @@ static struct pesa_error *bind(struct binder *binder,
  * Omit parts of a register that no other register of the block contains: they are always written
  * and read together with the register.
  */
-static void simplify_registers(struct binder *binder)
+static void simplify_registers(struct mca_binder *binder)
 {
 	uint8_t containing[MCA_REGISTER_COUNT] = {0};
 
 	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
-		const struct mca_register_parts *parts = binder->parts[reg];
+		const struct register_use *use = binder->registers[reg];
 
-		if (!parts)
+		if (!use)
 			continue;
 		containing[reg]++;
-		for (unsigned int i = 0; i < parts->count; i++)
-			containing[parts->part[i]]++;
+		for (unsigned int i = 0; i < use->all.count; i++)
+			containing[use->all.part[i]]++;
 	}
 	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
-		struct mca_register_parts *parts = binder->parts[reg];
+		struct register_use *use = binder->registers[reg];
 		unsigned int kept = 0;
 
-		for (unsigned int i = 0; parts && i < parts->count; i++)
-			if (containing[parts->part[i]] > 1)
-				parts->part[kept++] = parts->part[i];
-		if (parts)
-			parts->count = kept;
+		for (unsigned int i = 0; use && i < use->all.count; i++)
+			if (containing[use->all.part[i]] > 1)
+				use->kept.part[kept++] = use->all.part[i];
+		if (use)
+			use->kept.count = kept;
 	}
 }
 
@@ -755,50 +680,111 @@ static void find_units(struct pesa_mca_block *block)
 			block->unit[block->unit_count++] = mca_top_bit(model->masks[i]);
 }
 
+/* ---- Blocks of one binder -------------------------------------------------------------------- */
+
+struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
+				     const struct pesa_mca_block_options *options,
+				     struct mca_binder **result)
+{
+	const struct pesa_mca_processor *processor =
+		pesa_mca_model_processor(model, options->processor);
+	struct mca_binder *binder;
+	struct mca_arena arena;
+
+	if (!processor)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "the model %s has no processor %s",
+					 model->name, options->processor);
+	/* The struct itself is allocated in its arena. */
+	mca_arena_init(&arena, sizeof(*binder) + BYTES);
+	binder = mca_arena_take(&arena, sizeof(*binder));
+	if (!binder)
+		return pesa_error_no_memory();
+	binder->arena = arena;
+	binder->model = model;
+	binder->processor = processor;
+	binder->options = options;
+	binder->call_latency = options->call_latency ? options->call_latency : CALL_LATENCY;
+	*result = binder;
+	return NULL;
+}
+
+void mca_binder_free(struct mca_binder *binder)
+{
+	struct mca_arena arena;
+
+	if (!binder)
+		return;
+	arena = binder->arena;
+	mca_arena_free(&arena);
+}
+
+static struct pesa_mca_block *new_block(const struct pesa_mca_model *model, unsigned int count)
+{
+	struct pesa_mca_block *block;
+	struct mca_arena arena;
+
+	mca_arena_init(&arena, sizeof(*block) + BYTES + count * BYTES_PER_INSTRUCTION);
+	block = mca_arena_take(&arena, sizeof(*block));
+	if (!block)
+		return NULL;
+	block->arena = arena;
+	block->model = model;
+	block->descriptions =
+		mca_arena_take_raw(&block->arena, count * sizeof(*block->descriptions));
+	block->lowered = mca_arena_take_raw(&block->arena, count * sizeof(*block->lowered));
+	if (block->descriptions && block->lowered)
+		return block;
+	pesa_mca_block_free(block);
+	return NULL;
+}
+
+struct pesa_error *mca_binder_bind(struct mca_binder *binder,
+				   const struct pesa_mca_instruction *instructions,
+				   unsigned int count, struct pesa_mca_block **result)
+{
+	struct pesa_mca_block *block = new_block(binder->model, count);
+	struct pesa_error *error = NULL;
+
+	if (!block)
+		return pesa_error_no_memory();
+	binder->block = block;
+	binder->blocks++;
+	memset(binder->taken, 0, sizeof(binder->taken));
+	for (unsigned int i = 0; i < count && !error; i++)
+		error = bind(binder, &instructions[i], i);
+	simplify_registers(binder);
+	if (!error && !find_touched(block))
+		error = pesa_error_no_memory();
+	if (error) {
+		pesa_mca_block_free(block);
+		return error;
+	}
+	/* The first instruction of the next iteration follows the last one. */
+	if (block->count)
+		block->lowered[block->count - 1].taken |=
+			block->lowered[block->count - 1].predicted;
+	find_units(block);
+	*result = block;
+	return NULL;
+}
+
 struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 					 const struct pesa_mca_instruction *instructions,
 					 unsigned int count,
 					 const struct pesa_mca_block_options *options,
 					 struct pesa_mca_block **block)
 {
-	struct binder binder = {.model = model, .options = options};
-	struct pesa_error *error = NULL;
-	struct mca_arena arena;
+	struct mca_binder *binder;
+	struct pesa_error *error = mca_binder_create(model, options, &binder);
 
-	binder.call_latency = options->call_latency ? options->call_latency : CALL_LATENCY;
-	binder.processor = pesa_mca_model_processor(model, options->processor);
-	if (!binder.processor)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND, "the model %s has no processor %s",
-					 model->name, options->processor);
-	/* The struct itself is allocated in its arena. */
-	mca_arena_init(&arena, sizeof(*binder.block) + BYTES + count * BYTES_PER_INSTRUCTION);
-	binder.block = mca_arena_take(&arena, sizeof(*binder.block));
-	if (!binder.block)
-		return pesa_error_no_memory();
-	binder.block->arena = arena;
-	binder.block->model = model;
-	binder.block->descriptions = mca_arena_take_raw(
-		&binder.block->arena, count * sizeof(*binder.block->descriptions));
-	binder.block->lowered =
-		mca_arena_take_raw(&binder.block->arena, count * sizeof(*binder.block->lowered));
-	if (!binder.block->descriptions || !binder.block->lowered)
-		error = pesa_error_no_memory();
-	for (unsigned int i = 0; i < count && !error; i++)
-		error = bind(&binder, &instructions[i], i);
-	simplify_registers(&binder);
-	if (!error && !find_touched(binder.block))
-		error = pesa_error_no_memory();
-	/* The first instruction of the next iteration follows the last one. */
-	if (!error && binder.block->count)
-		binder.block->lowered[binder.block->count - 1].taken |=
-			binder.block->lowered[binder.block->count - 1].predicted;
-	if (error) {
-		pesa_mca_block_free(binder.block);
-		return error;
+	if (!error) {
+		error = mca_binder_bind(binder, instructions, count, block);
+		if (error)
+			mca_binder_free(binder);
+		else
+			(*block)->binder = binder;
 	}
-	find_units(binder.block);
-	*block = binder.block;
-	return NULL;
+	return error;
 }
 
 void pesa_mca_block_free(struct pesa_mca_block *block)
@@ -807,6 +793,7 @@ void pesa_mca_block_free(struct pesa_mca_block *block)
 
 	if (!block)
 		return;
+	mca_binder_free(block->binder);
 	arena = block->arena;
 	mca_arena_free(&arena);
 }

@@ -48,6 +48,7 @@ struct mca_description {
 	uint16_t class;
 	char scheduling_class; /* LLVM's, as a letter */
 	unsigned int number;   /* index in the block */
+	unsigned int block;    /* the last of the binder's blocks that has it, counted from 1 */
 	struct mca_description *next_shared;
 	uint32_t constants; /* operands that are x0, as bits; only those with the same where it
 			     * matters */
@@ -110,7 +111,32 @@ struct pesa_mca_block {
 	unsigned int unit_count;
 	unsigned int forwarders; /* number of registers that stand for something else (forward.c) */
 	bool barriers;		 /* an instruction is a barrier */
+	struct mca_binder *binder; /* owned; NULL: the block is one of several of a binder */
 };
+
+/*
+ * Binds blocks of instructions that have much in common, one after the other, to one model: what does
+ * not depend on the place of an instruction is done once.  The options have `own_operands` if there are
+ * several blocks.
+ */
+struct mca_binder;
+
+/* `model` and `options` must outlive the binder.  Owned by the caller. */
+struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
+				     const struct pesa_mca_block_options *options,
+				     struct mca_binder **binder);
+void mca_binder_free(struct mca_binder *binder);
+/* As pesa_mca_block_create().  The block is valid until the next one is bound, or the binder freed. */
+struct pesa_error *mca_binder_bind(struct mca_binder *binder,
+				   const struct pesa_mca_instruction *instructions,
+				   unsigned int count, struct pesa_mca_block **block);
+
+/*
+ * Set the resources of a description, of its class.  A use of a unit also counts for the groups that
+ * contain it: the cycles of the groups beyond those of the units are added (usage.c).
+ */
+struct pesa_error *mca_describe_usage(struct mca_arena *arena, const struct pesa_mca_model *model,
+				      struct mca_description *description);
 
 /*
  * Make a load of the block wait for the store from which it reads, according to the instruction
