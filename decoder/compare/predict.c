@@ -41,7 +41,7 @@ struct worker {
 	const uint8_t *selected;
 	struct compare_predicted *predicted;
 	int32_t *classes;
-	atomic_size_t *next;			  /* the next path that nobody executes */
+	atomic_size_t *next; /* the next path that nobody executes */
 	struct pesa_mca_block_options options;
 	struct mca_binder *binder;		  /* NULL: no path has been bound */
 	struct pesa_mca_instruction *instruction; /* of the current path */

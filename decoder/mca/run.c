@@ -34,9 +34,13 @@ struct pesa_error *pesa_mca_cycle_stack_run(const struct pesa_mca_block *block,
 	struct pesa_error *error = check_options(block, options);
 	uint64_t cycles;
 
-	if (!error && options->iterations == 1 && mca_fast_serves(block, options))
+	if (error)
+		return error;
+	if (mca_fast_serves_in_order(block, options))
+		return mca_fast_stack_in_order(block, options, stack);
+	if (options->iterations == 1 && mca_fast_serves(block, options))
 		return mca_fast_stack(block, options, stack, &cycles);
-	return error ? error : pesa_mca_run(block, options, &listener, 1, &cycles);
+	return pesa_mca_run(block, options, &listener, 1, &cycles);
 }
 
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,

@@ -480,9 +480,9 @@ void pesa_mca_cycle_stack_free(struct pesa_mca_cycle_stack *stack);
 /** To be given to pesa_mca_run(); valid as long as the stack.
  * @one_thread @object_owns */
 struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_stack *stack);
-/** Execute the block with a listener for the stack alone.  Out of order and for one iteration this is
- * several times as fast as pesa_mca_run() with that listener, where the block has no barrier and the
- * stimuli have no rate of mispredicts and no latencies of loads.  `stack` is new.
+/** Execute the block with a listener for the stack alone.  For one iteration this is several
+ * times as fast as pesa_mca_run() with that listener, where the block has no barrier, the stimuli have
+ * no rate of mispredicts and no latencies of loads, and in order, where the order is free.  `stack` is new.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_mca_cycle_stack_run(const struct pesa_mca_block *block,
 					    const struct pesa_mca_run_options *options,

@@ -41,6 +41,7 @@ struct mca_fast_edge {
 	int32_t rest;	    /* likewise, from the end of the writer's execution */
 	int32_t late;	    /* cycles from execution to the read, if the writer has retired */
 	int32_t advance;    /* cycles by which the operand may be earlier than the result */
+	uint16_t read;	    /* index of the operand */
 	bool at_retirement; /* `delay` is counted from the writer's retirement */
 };
 
@@ -204,7 +205,16 @@ struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options,
 				  struct pesa_mca_cycle_stack *stack, uint64_t *cycles);
-/* Likewise in steps: until the end, or at least until cycle `until`. */
+/* Whether one iteration is served that is out of order; or in order, by mca_fast_stack_in_order(). */
+bool mca_fast_serves_one_iteration(const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options);
+bool mca_fast_serves_in_order(const struct pesa_mca_block *block,
+			      const struct pesa_mca_run_options *options);
+/* As mca_fast_stack(). */
+struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
+					   const struct pesa_mca_run_options *options,
+					   struct pesa_mca_cycle_stack *stack);
+/* mca_fast_run() in steps: until the end, or at least until cycle `until`. */
 struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options);
 struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until);

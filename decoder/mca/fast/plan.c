@@ -77,31 +77,36 @@ static unsigned int kind_of(const struct pesa_mca_block *block, unsigned int ind
 	return i;
 }
 
-static bool serves_once(const struct pesa_mca_run_options *options)
-{
-	const struct pesa_mca_stimuli *given = options->stimuli;
-
-	return options->iterations == 1 && !(options->free_order && options->loads_alias_stores) &&
-	       !(given && (given->mispredict_rate > 0 || given->load_latencies));
-}
-
-bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options)
+static bool has_few_kinds(const struct pesa_mca_block *block)
 {
 	const struct mca_description *kinds[MCA_FAST_KINDS_MAX];
 	unsigned int kind_count = 0;
 
-	if (!pesa_mca_model_is_out_of_order(block->model) || block->barriers)
-		return false;
-	if ((options->stimuli || options->free_order || options->store_ports ||
-	     block->forwarders) &&
-	    !serves_once(options))
-		return false;
 	if (block->description_count <= MCA_FAST_KINDS_MAX)
 		return true;
 	for (unsigned int i = 0; i < block->description_count; i++)
 		if (kind_of(block, i, kinds, &kind_count) == MCA_FAST_KINDS_MAX)
 			return false;
 	return true;
+}
+
+bool mca_fast_serves_one_iteration(const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options)
+{
+	const struct pesa_mca_stimuli *given = options->stimuli;
+
+	return options->iterations == 1 && !block->barriers && has_few_kinds(block) &&
+	       !(options->free_order && options->loads_alias_stores) &&
+	       !(given && (given->mispredict_rate > 0 || given->load_latencies));
+}
+
+bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options)
+{
+	if (!pesa_mca_model_is_out_of_order(block->model))
+		return false;
+	if (options->stimuli || options->free_order || options->store_ports || block->forwarders)
+		return mca_fast_serves_one_iteration(block, options);
+	return !block->barriers && has_few_kinds(block);
 }
 
 static void make_kinds(struct mca_fast *fast, struct mca_unit_use *use, uint8_t *of_description)
@@ -128,7 +133,7 @@ static void make_kinds(struct mca_fast *fast, struct mca_unit_use *use, uint8_t 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
 /* The results that one operand reads, each once, as the register file of the engine finds them. */
-static void add_sources(struct planner *planner, uint32_t number,
+static void add_sources(struct planner *planner, uint32_t number, uint16_t index,
 			const struct mca_lowered_read *read)
 {
 	const struct pesa_mca_block *block = planner->fast->block;
@@ -161,6 +166,7 @@ static void add_sources(struct planner *planner, uint32_t number,
 			.rest = write->latency - lowered->description->latency - advance,
 			.late = advance < 0 ? -advance : 0,
 			.advance = advance,
+			.read = index,
 			.at_retirement = write->at_retirement,
 		};
 		if (-advance > planner->fast->latest)
@@ -278,7 +284,7 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 
 		fast->plan[i].first_source = planner.sources;
 		for (unsigned int j = 0; j < lowered->reads; j++)
-			add_sources(&planner, before + i, &lowered->read[j]);
+			add_sources(&planner, before + i, j, &lowered->read[j]);
 		fast->plan[i].sources = planner.sources - fast->plan[i].first_source;
 		enter_writes(&planner, before + i, lowered);
 	}

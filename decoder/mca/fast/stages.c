@@ -553,6 +553,7 @@ static void take_times(struct mca_fast *fast, char **memory)
 	fast->times.dispatched = piece(memory, size);
 	fast->times.executed = piece(memory, size);
 	fast->times.retired = piece(memory, size);
+	fast->times.latency = piece(memory, size / 2);
 	fast->times.has_events = fast->front_end.options;
 }
 
@@ -600,7 +601,7 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	places = ring_size(fast);
 	fast->mask = places - 1;
 	size = places * (sizeof(*fast->ring) + sizeof(*fast->groups) + 2 * sizeof(uint32_t)) +
-	       units * sizeof(*busy) + (fast->once ? 3 * block->count * sizeof(uint64_t) : 0) +
+	       units * sizeof(*busy) + (fast->once ? 4 * block->count * sizeof(uint64_t) : 0) +
 	       leaving_entries(fast, options) * sizeof(uint64_t) + mca_fast_snapshot_size(fast);
 	memory = mca_arena_take_raw(&fast->arena, size);
 	if (!memory) {

@@ -11,6 +11,8 @@ struct pesa_mca_cycle_stack;
 
 struct mca_fast_times {
 	uint64_t *dispatched, *executed, *retired;
+	int32_t *
+		latency; /* in order: of all results, in place of the plan's; negative: the plan's */
 	bool has_events; /* loads that miss and mispredicted branches are events of the run */
 };
 

@@ -428,7 +428,8 @@ static struct pesa_error *lower(struct mca_binder *binder, const struct operands
 }
 
 /* A barrier that the model does not have: one micro-op of one cycle, without resources. */
-static struct pesa_error *bind_unknown_barrier(struct mca_binder *binder, struct mca_lowered *lowered)
+static struct pesa_error *bind_unknown_barrier(struct mca_binder *binder,
+					       struct mca_lowered *lowered)
 {
 	struct pesa_mca_block *block = binder->block;
 	struct mca_description *description = mca_arena_take(&block->arena, sizeof(*description));
@@ -544,7 +545,8 @@ static struct pesa_error *bind_anywhere(struct mca_binder *binder,
 }
 
 /* Where an instruction is remembered. */
-static struct bound *place_of(struct mca_binder *binder, const struct pesa_mca_instruction *instruction)
+static struct bound *place_of(struct mca_binder *binder,
+			      const struct pesa_mca_instruction *instruction)
 {
 	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
 			UINT64_C(0x9e3779b97f4a7c15);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "decoder/mca/fast/times.h"
+#include "decoder/mca/views/cycle_stack.h"
 #include "pesa/csr.h"
 #include "pesa/mca.h"
 #include "pesa/record.h"
@@ -134,7 +135,7 @@ static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsign
 	entry->used |= bit;
 }
 
-static struct pesa_error *retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
+struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
 {
 	struct mark *mark = marks_find(&stack->marks, number);
 	struct pesa_error *error;
@@ -158,7 +159,33 @@ static struct pesa_error *retired(struct pesa_mca_cycle_stack *stack, unsigned i
 	return NULL;
 }
 
-static void cycle_end(struct pesa_mca_cycle_stack *stack)
+/* What a cycle is in which none retires: *number is whose it is. */
+static unsigned int state_without_retirement(const struct pesa_mca_cycle_stack *stack,
+					     unsigned int *number)
+{
+	*number = stack->oldest;
+	if (stack->out_of_order && stack->oldest < stack->dispatched)
+		return PESA_STATE_STALLED;
+	if (stack->empty && stack->was_flushing) {
+		*number = stack->flushed_by;
+		return PESA_STATE_FLUSHED;
+	}
+	return stack->empty && !stack->held ? PESA_STATE_DRAINED : PESA_STATE_STALLED;
+}
+
+static void give_cycles(struct pesa_mca_cycle_stack *stack, const struct mark *mark,
+			uint64_t cycles)
+{
+	static const unsigned int cause[PESA_STATE_COUNT] = {
+		[PESA_STATE_FLUSHED] = CAUSE_MISPREDICTED,
+	};
+	unsigned int number, state = state_without_retirement(stack, &number);
+	bool marked = mark && state == PESA_STATE_STALLED;
+
+	give(stack, number, state, marked ? mark->cause : cause[state], cycles * PESA_CYCLE);
+}
+
+void mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more)
 {
 	unsigned int count = stack->now.count;
 	const struct mark *mark = marks_find(&stack->marks, stack->oldest);
@@ -166,7 +193,7 @@ static void cycle_end(struct pesa_mca_cycle_stack *stack)
 	 * any. */
 	bool blocked = mark && !mark->executed && stack->oldest < stack->in_flight;
 
-	stack->cycles++;
+	stack->cycles += 1 + more;
 	/* The remainder of the division goes to the first ones, so that the sum is the cycle. */
 	for (unsigned int i = 0; i < count; i++) {
 		bool named =
@@ -176,31 +203,59 @@ static void cycle_end(struct pesa_mca_cycle_stack *stack)
 		     named ? stack->named_cause : CAUSE_NONE,
 		     PESA_CYCLE / count + (i < PESA_CYCLE % count));
 	}
-	if (count)
-		return;
-	if (stack->out_of_order && stack->oldest < stack->dispatched)
-		give(stack, stack->oldest, PESA_STATE_STALLED, mark ? mark->cause : CAUSE_NONE,
-		     PESA_CYCLE);
-	else if (stack->empty && stack->was_flushing)
-		give(stack, stack->flushed_by, PESA_STATE_FLUSHED, CAUSE_MISPREDICTED, PESA_CYCLE);
-	else if (stack->empty && !stack->held)
-		give(stack, stack->oldest, PESA_STATE_DRAINED, CAUSE_NONE, PESA_CYCLE);
-	else
-		give(stack, stack->oldest, PESA_STATE_STALLED, mark ? mark->cause : CAUSE_NONE,
-		     PESA_CYCLE);
+	if (!count)
+		give_cycles(stack, mark, 1 + more);
 }
 
-static struct pesa_error *marked(struct pesa_mca_cycle_stack *stack,
-				 const struct pesa_mca_event *event)
+struct pesa_error *mca_cycle_stack_missed(struct pesa_mca_cycle_stack *stack, unsigned int number)
 {
-	struct mark mark = {.number = event->instruction, .cause = CAUSE_MISSED};
+	return marks_add(&stack->marks, (struct mark){.number = number, .cause = CAUSE_MISSED});
+}
 
-	if (event->kind == PESA_MCA_MISPREDICTED) {
-		mark.cause = CAUSE_MISPREDICTED;
-		stack->flushing = true;
-		stack->branch = event->instruction;
-	}
-	return marks_add(&stack->marks, mark);
+struct pesa_error *mca_cycle_stack_mispredicted(struct pesa_mca_cycle_stack *stack,
+						unsigned int number)
+{
+	stack->flushing = true;
+	stack->branch = number;
+	return marks_add(&stack->marks,
+			 (struct mark){.number = number, .cause = CAUSE_MISPREDICTED});
+}
+
+void mca_cycle_stack_begin(struct pesa_mca_cycle_stack *stack)
+{
+	stack->empty = stack->oldest == stack->dispatched;
+	/* One that waited does so until it issues, also in the cycle in which it does. */
+	stack->held = stack->waiting;
+	stack->named = false;
+	stack->was_flushing = stack->flushing && stack->oldest > stack->branch;
+	stack->flushed_by = stack->branch;
+	stack->in_flight = stack->dispatched;
+	stack->now.count = 0;
+}
+
+void mca_cycle_stack_dispatched(struct pesa_mca_cycle_stack *stack, unsigned int number)
+{
+	if (number >= stack->dispatched)
+		stack->dispatched = number + 1;
+	stack->waiting = false;
+	if (number > stack->branch)
+		stack->flushing = false;
+}
+
+void mca_cycle_stack_stalled(struct pesa_mca_cycle_stack *stack, unsigned int number)
+{
+	stack->held = stack->waiting = true;
+	/* It has arrived, so a flush is over. */
+	if (number > stack->branch)
+		stack->flushing = false;
+}
+
+void mca_cycle_stack_executed(struct pesa_mca_cycle_stack *stack, unsigned int number)
+{
+	struct mark *mark = marks_find(&stack->marks, number);
+
+	if (mark)
+		mark->executed = true;
 }
 
 static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
@@ -209,42 +264,25 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 
 	switch (event->kind) {
 	case PESA_MCA_CYCLE_BEGIN:
-		stack->empty = stack->oldest == stack->dispatched;
-		/* One that waited does so until it issues, also in the cycle in which it does. */
-		stack->held = stack->waiting;
-		stack->named = false;
-		stack->was_flushing = stack->flushing && stack->oldest > stack->branch;
-		stack->flushed_by = stack->branch;
-		stack->in_flight = stack->dispatched;
-		stack->now.count = 0;
+		mca_cycle_stack_begin(stack);
 		break;
 	case PESA_MCA_DISPATCHED:
-		if (event->instruction >= stack->dispatched)
-			stack->dispatched = event->instruction + 1;
-		stack->waiting = false;
-		if (event->instruction > stack->branch)
-			stack->flushing = false;
+		mca_cycle_stack_dispatched(stack, event->instruction);
 		break;
 	case PESA_MCA_STALLED:
-		stack->held = stack->waiting = true;
-		/* It has arrived, so a flush is over. */
-		if (event->instruction > stack->branch)
-			stack->flushing = false;
+		mca_cycle_stack_stalled(stack, event->instruction);
 		break;
 	case PESA_MCA_MISSED:
+		return mca_cycle_stack_missed(stack, event->instruction);
 	case PESA_MCA_MISPREDICTED:
-		return marked(stack, event);
-	case PESA_MCA_EXECUTED: {
-		struct mark *mark = marks_find(&stack->marks, event->instruction);
-
-		if (mark)
-			mark->executed = true;
+		return mca_cycle_stack_mispredicted(stack, event->instruction);
+	case PESA_MCA_EXECUTED:
+		mca_cycle_stack_executed(stack, event->instruction);
 		break;
-	}
 	case PESA_MCA_RETIRED:
-		return retired(stack, event->instruction);
+		return mca_cycle_stack_retired(stack, event->instruction);
 	case PESA_MCA_CYCLE_END:
-		cycle_end(stack);
+		mca_cycle_stack_end(stack, 0);
 		break;
 	default:
 		break;
