@@ -102,7 +102,7 @@ sources_in = $(sort $(shell find $(1) -name '*.c'))
 lib_sources := $(call sources_in,decoder daemon/events daemon/machine daemon/record daemon/vcore)
 # The library for others is what include/pesa declares and what that needs: not the text of pesa mca's views,
 # and not the readers of files that only the tools take.
-public_sources := $(filter-out $(filter-out %/cycle_stack.c,$(wildcard decoder/mca/views/*.c)) \
+public_sources := $(filter-out $(wildcard decoder/mca/views/*.c) \
 	decoder/base/unpack.c decoder/base/archive_extract.c decoder/base/nearest.c decoder/base/wall_time.c,$(call sources_in,decoder))
 # WITH_PESAD=0: neither the daemon nor the libraries that only it has; the tests need both.
 WITH_PESAD ?= 1

@@ -26,7 +26,7 @@
 #define DECODER_MCA_FAST_FAST_H
 
 #include "decoder/mca/engine/engine.h"
-#include "decoder/mca/fast/times.h"
+#include "decoder/mca/stack/times.h"
 #include "decoder/mca/fast/units.h"
 
 #define MCA_FAST_KINDS_MAX 64

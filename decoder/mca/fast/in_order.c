@@ -9,7 +9,7 @@
  */
 #include "decoder/mca/engine/inflight.h"
 #include "decoder/mca/fast/fast.h"
-#include "decoder/mca/views/cycle_stack.h"
+#include "decoder/mca/stack/cycle_stack.h"
 
 struct in_order {
 	struct mca_fast *fast;

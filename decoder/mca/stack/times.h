@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When each instruction of a run was dispatched, had executed, and retired: cycles, by its number. */
-#ifndef DECODER_MCA_FAST_TIMES_H
-#define DECODER_MCA_FAST_TIMES_H
+#ifndef DECODER_MCA_STACK_TIMES_H
+#define DECODER_MCA_STACK_TIMES_H
 
 #include <stdint.h>
 

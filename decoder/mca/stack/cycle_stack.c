@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/mca/fast/times.h"
-#include "decoder/mca/views/cycle_stack.h"
+#include "decoder/mca/stack/times.h"
+#include "decoder/mca/stack/cycle_stack.h"
 #include "pesa/csr.h"
 #include "pesa/mca.h"
 #include "pesa/record.h"

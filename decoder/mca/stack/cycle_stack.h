@@ -4,8 +4,8 @@
  * that it gets, the fast path for an in-order processor without events.  `number`: of the instruction in
  * the run.
  */
-#ifndef DECODER_MCA_VIEWS_CYCLE_STACK_H
-#define DECODER_MCA_VIEWS_CYCLE_STACK_H
+#ifndef DECODER_MCA_STACK_CYCLE_STACK_H
+#define DECODER_MCA_STACK_CYCLE_STACK_H
 
 #include "pesa/mca.h"
 
