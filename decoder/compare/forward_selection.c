@@ -13,7 +13,8 @@
 #define TRIALS_MAX   16	 /* values tried for one candidate */
 #define SIZE_PENALTY 4.0 /* twice the log-likelihood, for a number that is doubled */
 #define WIDER	     0.5 /* of that, for several SchedWrites or single opcodes */
-#define TIE_GAIN     0.9 /* minimum gain of a tie, relative to the best candidate */
+#define TIE_GAIN     0.9 /* minimum gain of a tie, relative to the best candidate; of */
+#define TIE_OPCODES  0.7 /* opcodes alone, which take turns in a chain of dependences */
 #define CHOICE_GAIN  0.3 /* likewise, of its first step, to choose its value */
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
@@ -474,6 +475,11 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 	}
 }
 
+static double tie_gain(const struct compare_candidate *best, const struct compare_candidate *other)
+{
+	return best->opcodes && other->opcodes ? TIE_OPCODES : TIE_GAIN;
+}
+
 struct pesa_error *compare_add_finding(struct compare_search *search,
 				       struct compare_candidate *best)
 {
@@ -491,7 +497,7 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 
 		/* Candidates not tried in this round have the gain from an earlier model. */
 		if (other != best && !other->refused && is_visible(search, other) &&
-		    other->gain > TIE_GAIN * best->gain)
+		    other->gain > tie_gain(best, other) * best->gain)
 			compare_add_tie(search, finding, other);
 	}
 	error = compare_adopt(search, best);

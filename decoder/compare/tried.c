@@ -37,14 +37,20 @@ static void make_key(const struct pesa_compare *compare, const char *change, boo
 	key[1] = screened ? ~hash_of(change) : hash_of(change);
 }
 
+static unsigned int list_of(const uint64_t key[2])
+{
+	return (unsigned int)((key[0] ^ key[1]) % COMPARE_TRIED_LISTS);
+}
+
 static const struct compare_tried_effect *find(const struct compare_tried *tried,
 					       const struct pesa_compare *compare,
 					       const char *change, bool screened)
 {
-	const struct compare_tried_effect *one = tried->newest;
+	const struct compare_tried_effect *one;
 	uint64_t key[2];
 
 	make_key(compare, change, screened, key);
+	one = tried->newest[list_of(key)];
 	while (one && (one->key[0] != key[0] || one->key[1] != key[1]))
 		one = one->next;
 	return one;
@@ -82,7 +88,7 @@ void compare_tried_add(struct compare_tried *tried, const struct pesa_compare *c
 		       const char *change, const struct compare_candidate *candidate)
 {
 	size_t bytes = candidate->effects * sizeof(*candidate->effect);
-	struct compare_tried_effect *one;
+	struct compare_tried_effect *one, **list;
 
 	if (tried->bytes + sizeof(*one) + bytes > BYTES_MAX)
 		return;
@@ -96,17 +102,19 @@ void compare_tried_add(struct compare_tried *tried, const struct pesa_compare *c
 	memcpy(one->example, candidate->example, sizeof(one->example));
 	one->effects = candidate->effects;
 	memcpy(one->effect, candidate->effect, bytes);
-	one->next = tried->newest;
-	tried->newest = one;
+	list = &tried->newest[list_of(one->key)];
+	one->next = *list;
+	*list = one;
 	tried->bytes += sizeof(*one) + bytes;
 }
 
 void compare_tried_free(struct compare_tried *tried)
 {
-	while (tried->newest) {
-		struct compare_tried_effect *next = tried->newest->next;
+	for (unsigned int i = 0; i < COMPARE_TRIED_LISTS; i++)
+		while (tried->newest[i]) {
+			struct compare_tried_effect *next = tried->newest[i]->next;
 
-		free(tried->newest);
-		tried->newest = next;
-	}
+			free(tried->newest[i]);
+			tried->newest[i] = next;
+		}
 }

@@ -13,8 +13,10 @@
 
 struct compare_tried_effect;
 
+#define COMPARE_TRIED_LISTS 512
+
 struct compare_tried {
-	struct compare_tried_effect *newest;
+	struct compare_tried_effect *newest[COMPARE_TRIED_LISTS]; /* by their key */
 	size_t bytes; /* of all effects; what exceeds the limit is not remembered */
 };
 
