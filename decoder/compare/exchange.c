@@ -137,6 +137,8 @@ static struct pesa_error *eliminate_each(struct compare_search *search)
 			struct compare_candidate *candidate = candidate_of(search, i);
 			bool changed = false;
 
+			if (compare_is_exhausted(search->compare))
+				break;
 			error = eliminate_and_select(search, candidate, &changed);
 			any |= changed;
 		}
@@ -277,6 +279,8 @@ static struct pesa_error *exchange_findings(struct compare_search *search, bool 
 		if (tried[i] || !is_not_selected(&search->candidate[i]) ||
 		    __builtin_popcount(findings) < 2)
 			continue;
+		if (compare_is_exhausted(search->compare))
+			break;
 		/* All candidates that would replace the same findings. */
 		for (unsigned int j = i; j < search->candidates; j++) {
 			struct compare_candidate *other = &search->candidate[j];

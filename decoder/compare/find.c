@@ -15,8 +15,11 @@
 #include "decoder/compare/search.h"
 #include "decoder/compare/waits.h"
 
-#define AGAIN_MAX 2   /* searches after the first one */
-#define NEARER	  0.7 /* of the differences that are left, to be preferred to the search before */
+#define AGAIN_MAX 2 /* searches after the first one */
+/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes 10 s on
+ * two processors; one search in about thirty of random programs with several deviations is longer. */
+#define EFFORT_MAX 64000000
+#define NEARER	   0.7 /* of the differences that are left, to be preferred to the search before */
 
 static void search_free(struct compare_search *search)
 {
@@ -443,6 +446,14 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 	return error;
 }
 
+bool compare_is_exhausted(struct pesa_compare *compare)
+{
+	bool exhausted = compare->predictor.instructions > EFFORT_MAX;
+
+	compare->ended_early |= exhausted;
+	return exhausted;
+}
+
 struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options)
 {
 	struct pesa_mca_model *original;
@@ -452,9 +463,12 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 	if (error)
 		return error;
 	error = search_once(compare, find_all);
-	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++)
+	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++) {
+		if (compare_is_exhausted(compare))
+			break;
 		error = search_again(compare, original, options, &nearer);
-	if (!error && !compare->explained) {
+	}
+	if (!error && !compare->explained && !compare_is_exhausted(compare)) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 		error = search_plainly(compare, original, options);
@@ -462,6 +476,7 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 			error = search_again(compare, original, options, &nearer);
 	}
 	pesa_mca_model_free(original);
+	compare->totals.ended_early = compare->ended_early;
 	return error;
 }
 

@@ -251,71 +251,123 @@ void compare_name_nearest(struct compare_search *search)
 	nearest->refusal = refusal_of(search, best);
 }
 
-static bool try_value(struct compare_search *search, struct compare_candidate *candidate, int value,
-		      int *tried, unsigned int *trials, struct pesa_error **error)
-{
-	if (value < least_value(search, candidate) || value > PESA_MCA_LATENCY_MAX ||
-	    value == candidate->model_value ||
-	    (candidate->only_smaller && value > candidate->model_value))
-		return false;
-	for (unsigned int i = 0; i < *trials; i++)
-		if (tried[i] == value)
-			return false;
-	if (*trials == TRIALS_MAX)
-		return false;
-	tried[(*trials)++] = value;
-	*error = compare_try(search, candidate, value);
-	return !*error;
-}
+/* The search for the value of a candidate: those that were tried, and the best of them. */
+struct choice {
+	struct compare_search *search;
+	struct compare_candidate *candidate;
+	int tried[TRIALS_MAX];
+	unsigned int trials;
+	int best;
+	double most; /* gain with it */
+	struct pesa_error *error;
+};
 
+/*
+ * The gain is the sum of two, with and without an error of the effect: with it alone, too large a value
+ * would cost too little; without it alone, errors of the engine would decide.
+ */
 static double value_gain(const struct compare_candidate *candidate)
 {
 	return candidate->whole + candidate->exact;
 }
 
+/* Try a value, unless it was tried, or cannot be. */
+static bool try_value(struct choice *choice, int value)
+{
+	const struct compare_candidate *candidate = choice->candidate;
+
+	if (value < least_value(choice->search, candidate) || value > PESA_MCA_LATENCY_MAX ||
+	    value == candidate->model_value ||
+	    (candidate->only_smaller && value > candidate->model_value))
+		return false;
+	for (unsigned int i = 0; i < choice->trials; i++)
+		if (choice->tried[i] == value)
+			return false;
+	if (choice->trials == TRIALS_MAX)
+		return false;
+	choice->tried[choice->trials++] = value;
+	choice->error = compare_try(choice->search, choice->candidate, value);
+	return !choice->error;
+}
+
+/* Try a value; whether it is the best one so far. */
+static bool is_better(struct choice *choice, int value)
+{
+	if (!try_value(choice, value) || value_gain(choice->candidate) <= choice->most)
+		return false;
+	choice->most = value_gain(choice->candidate);
+	choice->best = value;
+	return true;
+}
+
+static void begin_choice(struct choice *choice, struct compare_search *search,
+			 struct compare_candidate *candidate, int value)
+{
+	*choice = (struct choice){.search = search,
+				  .candidate = candidate,
+				  .tried = {value},
+				  .trials = 1,
+				  .best = value};
+	choice->error = compare_try(search, candidate, value);
+	choice->most = value_gain(candidate);
+}
+
+/* From the first value in steps that double until the effect is too large. */
+static void choose_by_doubling(struct choice *choice)
+{
+	const struct compare_candidate *candidate = choice->candidate;
+	int base = candidate->model_value, step = choice->best - base;
+	unsigned int trials;
+
+	do {
+		step *= 2;
+		trials = choice->trials;
+	} while (!choice->error && (is_better(choice, base + step) || candidate->ratio > 1) &&
+		 choice->trials > trials);
+}
+
+/* Between the neighbours of the best value; from a better one on, its neighbours are tried. */
+static void choose_between(struct choice *choice, int step)
+{
+	while (step && !choice->error) {
+		int middle = choice->best;
+
+		for (int sign = -1; sign <= 1 && !choice->error; sign += 2)
+			is_better(choice, middle + sign * step);
+		if (choice->best == middle)
+			step /= 2;
+	}
+}
+
 /*
- * Find the value that explains most: from the current value in steps that double until the effect
- * is too large, then between the neighbours of the best value.  The candidate keeps it.  The gain
- * is the sum of two, with and without an error of the effect: with it alone, too large a value
- * would cost too little; without it alone, errors of the engine would decide.
+ * Find the value that explains most; the candidate keeps it.  A few paths tell where it is, all of them
+ * which one it is.
  */
 static struct pesa_error *refine_value(struct compare_search *search,
 				       struct compare_candidate *candidate)
 {
-	int base = candidate->model_value, best = candidate->value, step = best - base;
-	int tried[TRIALS_MAX] = {best};
-	struct pesa_error *error = NULL;
-	double most = value_gain(candidate);
-	unsigned int trials = 1;
+	int first = candidate->value;
+	double gain = value_gain(candidate);
+	struct choice choice;
 
 	if (candidate->kind == PESA_COMPARE_ADVANCE || candidate->kind == PESA_COMPARE_UNITS)
 		return NULL;
-	for (step *= 2; try_value(search, candidate, base + step, tried, &trials, &error);
-	     step *= 2) {
-		bool better = value_gain(candidate) > most;
-
-		if (better) {
-			most = value_gain(candidate);
-			best = candidate->value;
-		}
-		if (!better && !(candidate->ratio > 1))
-			break;
+	search->screen.active = true;
+	begin_choice(&choice, search, candidate, first);
+	choose_by_doubling(&choice);
+	choose_between(&choice, abs(choice.best - candidate->model_value) / 2 + 1);
+	search->screen.active = false;
+	if (!choice.error) {
+		begin_choice(&choice, search, candidate, choice.best);
+		choose_between(&choice, 1);
 	}
-	for (step = abs(best - base) / 2 + 1; step && !error;) {
-		int middle = best;
-
-		for (int sign = -1; sign <= 1 && !error; sign += 2)
-			if (try_value(search, candidate, middle + sign * step, tried, &trials,
-				      &error) &&
-			    value_gain(candidate) > most) {
-				most = value_gain(candidate);
-				best = candidate->value;
-			}
-		/* From a better value on, its neighbours are tried. */
-		if (best == middle)
-			step /= 2;
+	if (!choice.error && gain > choice.most) {
+		begin_choice(&choice, search, candidate, first);
+		choose_between(&choice, 1);
 	}
-	return error || candidate->value == best ? error : compare_try(search, candidate, best);
+	return choice.error || candidate->value == choice.best
+		       ? choice.error
+		       : compare_try(search, candidate, choice.best);
 }
 
 /* A large step, where a small one has no effect; 0: there is none. */

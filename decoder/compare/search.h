@@ -93,6 +93,9 @@ struct pesa_error *compare_list_opcodes(struct compare_search *search);
 bool compare_has_unexplained_regions(struct compare_search *search);
 /* The same, or by what only the choices of order.h and alternatives.h explain. */
 bool compare_has_uncertain_regions(struct compare_search *search);
+/* Whether the search has executed so much that nothing is begun that can be left out; then it is noted
+ * that the search ended early. */
+bool compare_is_exhausted(struct pesa_compare *compare);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */
 bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int one,

@@ -385,6 +385,9 @@ struct pesa_compare_totals {
 	uint64_t paths;		 /**< paths executed on the model */
 	uint64_t instructions;	 /**< instructions of these paths */
 	unsigned int candidates; /**< changes of the model that were tried */
+	/** The search was ended before its last steps, because it had executed very many instructions:
+	 * much is wrong at once, and findings may be missing. */
+	bool ended_early;
 };
 /** The totals: they live as long as the comparison.
  * @readers @object_owns */

@@ -74,6 +74,7 @@ static json_object *totals_json(const struct pesa_compare_totals *totals)
 	json_object_object_add(object, "misfit", ui_json_number(totals->misfit_region));
 	json_object_object_add(object, "walks", ui_json_count(totals->paths));
 	json_object_object_add(object, "executed", ui_json_count(totals->instructions));
+	json_object_object_add(object, "ended_early", json_object_new_boolean(totals->ended_early));
 	return object;
 }
 

@@ -77,6 +77,12 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 		totals->predicted,
 		totals->measured > 0 ? 100 * (totals->predicted / totals->measured - 1) : 0,
 		corrected, 100 * totals->misfit_region, 100 * totals->misfit_instruction);
+	if (totals->ended_early)
+		ui_text_add(&text,
+			    "the search ended before its last steps, after %.0f million "
+			    "instructions on the model: much is wrong at once, and findings may "
+			    "be missing; compare again with the model that --write-model writes\n",
+			    (double)totals->instructions / 1e6);
 	ui_print_wrapped(terminal, ui_text_get(&text), 0, 0);
 	ui_text_free(&text);
 }
