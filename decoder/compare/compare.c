@@ -245,7 +245,8 @@ static void judge_instruction(struct pesa_compare *compare, const struct compare
 static void judge_region(struct pesa_compare *compare, struct pesa_compare_region *region,
 			 double variance)
 {
-	double misfit = compare->totals.misfit_region * region->predicted;
+	double misfit =
+		fmin(compare->totals.misfit_region, COMPARE_MISFIT_MOST) * region->predicted;
 	double core = region->time.core;
 	bool enough =
 		region->predicted > 0 && region->covered >= PESA_COMPARE_COVERED_MIN && core > 0;

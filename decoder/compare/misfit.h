@@ -13,6 +13,8 @@
 
 /* At most this in most programs that the model describes (tests/accuracy/trials.py). */
 #define COMPARE_MISFIT_USUAL 0.05
+/* That of few: a region that differs by more is said to, also where all of a program do. */
+#define COMPARE_MISFIT_MOST 0.1
 
 struct compare_difference {
 	double relative; /* |measured - predicted| / predicted */

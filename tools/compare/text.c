@@ -63,7 +63,7 @@ bool compare_unexplained_text(const struct comparison *comparison, char *buffer,
 {
 	static const char *const reasons[PESA_COMPARE_REFUSALS] = {
 		[PESA_COMPARE_UNCERTAIN] = "its effect is within the uncertainty",
-		[PESA_COMPARE_TOO_SMALL] = "its effect is below 0.4% of the core time",
+		[PESA_COMPARE_TOO_SMALL] = "its effect is below 0.8% of the core time",
 		[PESA_COMPARE_IN_PART] = "less than half of its effect was measured",
 		[PESA_COMPARE_NOT_DIRECT] = "the instructions that it makes slower do not show it",
 		[PESA_COMPARE_LEAVES_MUCH] = "it leaves most of the differences that it touches",
