@@ -32,6 +32,7 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ONE_INSTRUCTIONS 0.6 /* parts explained */
 #define ONE_BLOCKS	 0.75
 #define ONE_ALL		 0.8 /* of the block, whatever of its instructions */
+#define ONE_DEVIATIONS	 5.0 /* planted ones have ten and more */
 
 /*
  * Measured with tests/accuracy/trials.py: of the findings in unmodified programs most explain less,
@@ -92,8 +93,10 @@ static bool is_enough(const struct compare_search *search,
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
-	if (!compare_is_in_blocks(touched, BLOCKS_ONE) && finding->explained_blocks < ONE_ALL &&
-	    (finding->explained < ONE_INSTRUCTIONS || finding->explained_blocks < ONE_BLOCKS))
+	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
+	    (finding->deviations < ONE_DEVIATIONS ||
+	     (finding->explained_blocks < ONE_ALL &&
+	      (finding->explained < ONE_INSTRUCTIONS || finding->explained_blocks < ONE_BLOCKS))))
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&

@@ -7,7 +7,8 @@ virtual core with these libraries.  Each finding is one too many.
 
   tests/accuracy/distribution.py [-o FILE] [--cores NAMES] [--programs NAMES] [--suite NAME] [--jobs N] [--json FILE]
 
-With -o the table in FILE (Documentation/compare.md) is replaced.
+With -o the table in FILE (Documentation/compare.md) is replaced.  What --json has in FILE already is not run again: an interrupted run
+goes on where it was.
 """
 import argparse
 import concurrent.futures
@@ -85,16 +86,16 @@ def png(folder, width, height):
     return path
 
 
-COUNT = 'BEGIN { srand(1); for (i = 0; i < 20000; i++) { n[int(rand() * 500)] += i %% 7; s = s substr("%s", 1 + i %% 9, 1) } print length(s) }'
+COUNT = 'BEGIN { srand(1); for (i = 0; i < 6000; i++) { n[int(rand() * 500)] += i %% 7; s = s substr("%s", 1 + i %% 9, 1) } print length(s) }'
 PERL = 'my %h; for my $i (1 .. 15000) { my $k = join "-", $i % 97, ($i * 7919) % 89; $h{$k} .= chr(65 + $i % 26) } print scalar(keys %h), "\\n";'
 
 # Name: the package, the words of the command as a function of a folder for its input.
 PROGRAMS = {
-    "gzip": ("gzip", lambda folder: ["gzip", "-9c", text(folder, 130000)]),
+    "gzip": ("gzip", lambda folder: ["gzip", "-9c", text(folder, 90000)]),
     "brotli": ("brotli", lambda folder: ["brotli", "-q", "6", "-c", text(folder, 130000)]),
-    "lz4": ("lz4", lambda folder: ["lz4", "-9", "-c", text(folder, 300000)]),
+    "lz4": ("lz4", lambda folder: ["lz4", "-9", "-c", text(folder, 60000)]),
     "lzip": ("lzip", lambda folder: ["lzip.lzip", "-3", "-c", text(folder, 60000)]),
-    "zopfli": ("zopfli", lambda folder: ["zopfli", "--i1", "-c", text(folder, 20000)]),
+    "zopfli": ("zopfli", lambda folder: ["zopfli", "--i1", "-c", text(folder, 7000)]),
     "mawk": ("mawk", lambda folder: ["mawk", COUNT % "profile me"]),
     "gawk": ("gawk", lambda folder: ["gawk", COUNT % "profile me"]),
     "bc": ("bc", lambda folder: ["bc", "-l", numerals(folder)]),
@@ -216,6 +217,10 @@ def main():
         parser.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
     root = sysroot(arguments.suite, {package for package, _ in PROGRAMS.values()})
     results, failed = [], 0
+    if arguments.json and os.path.exists(arguments.json):
+        with open(arguments.json, encoding="utf-8") as file:
+            results = json.load(file)
+    wanted = [(name, core) for name in names for core in cores if not any((one["program"], one["core"]) == (name, core) for one in results)]
 
     def one(name, core):
         try:
@@ -228,15 +233,17 @@ def main():
         return result
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for result in pool.map(lambda pair: one(*pair), [(name, core) for name in names for core in cores]):
-            if result:
-                results.append(result)
+        for result in pool.map(lambda pair: one(*pair), wanted):
             failed += not result
+            if not result:
+                continue
+            results.append(result)
+            if arguments.json:
+                with open(arguments.json + ".part", "w", encoding="utf-8") as out:
+                    json.dump(results, out, indent=1)
+                os.replace(arguments.json + ".part", arguments.json)
     printed = table(results, cores, arguments.suite)
     print(printed, end="")
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as out:
-            json.dump(results, out, indent=1)
     if arguments.output:
         replace_between(arguments.output, BEGIN, END, printed)
     print(f"{len(results)} runs, {failed} could not be run, {sum(bool(one['findings']) for one in results)} with a finding", file=sys.stderr)
