@@ -79,8 +79,11 @@ void compare_describe_finding(const struct compare_search *search,
 	const struct pesa_compare *compare = search->compare;
 	int step = candidate->value - candidate->model_value;
 	double value = candidate->model_value + step * candidate->theta;
-	double half = pesa_estimate_deviations(compare->options.confidence) * abs(step) *
-		      candidate->error;
+	/* The value that explains most is no whole number for an effect that is not linear: what lies
+	 * between them is not certain either. */
+	double half = hypot(pesa_estimate_deviations(compare->options.confidence) * abs(step) *
+				    candidate->error,
+			    value - candidate->value);
 
 	*finding = (struct pesa_compare_finding){
 		.kind = candidate->kind,

@@ -285,7 +285,7 @@ const struct pesa_compare_opcode *pesa_compare_opcode(const struct pesa_compare 
 /** Why a change of the model is not a finding. */
 enum pesa_compare_refusal {
 	PESA_COMPARE_UNCERTAIN,	  /**< its effect is within the uncertainty of the differences */
-	PESA_COMPARE_TOO_SMALL,	  /**< its effect is below 0.4 % of the core time */
+	PESA_COMPARE_TOO_SMALL,	  /**< its effect is below 0.8 % of the core time */
 	PESA_COMPARE_IN_PART,	  /**< less than half of its effect was measured */
 	PESA_COMPARE_NOT_DIRECT,  /**< the instructions that it makes slower do not show it */
 	PESA_COMPARE_LEAVES_MUCH, /**< it leaves most differences of what it affects */
