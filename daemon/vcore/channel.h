@@ -63,6 +63,8 @@ struct vcore_control {
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	uint32_t golden;		  /* keep the golden reference */
 	uint32_t samplers;		  /* 1 << enum vcore_sampler */
+	uint32_t skids;			  /* interrupts are taken skid_low to skid_high */
+	uint32_t skid_low, skid_high;	  /* instructions behind the oldest one */
 	uint32_t call_chains;		  /* enum vcore_call_chains */
 	uint32_t stack_dump;		  /* of VCORE_CALL_CHAINS_DWARF: bytes, a multiple of 8 */
 	/* for executing the emulator again when the guest executes another program */

@@ -489,6 +489,9 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	control->jitter = options->jitter;
 	control->seed = options->seed;
 	control->samplers = options->samplers;
+	control->skids = options->skids;
+	control->skid_low = options->skid_low;
+	control->skid_high = options->skid_high;
 	control->call_chains = options->call_chains;
 	control->stack_dump =
 		options->stack_dump < VCORE_STACK_MAX ? options->stack_dump : VCORE_STACK_MAX;

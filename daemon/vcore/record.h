@@ -34,7 +34,11 @@ struct pesa_vcore_options {
 	uint64_t period;      /* cycles, 0: no samples */
 	uint64_t jitter;      /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	uint32_t samplers;    /* 1 << enum vcore_sampler */
+	uint32_t samplers; /* 1 << enum vcore_sampler */
+	/* Of the sampler lcofi: interrupts are taken that many instructions behind the oldest one, drawn
+	 * for each sample; skids false: at the front end. */
+	bool skids;
+	uint32_t skid_low, skid_high;
 	uint32_t call_chains; /* enum vcore_call_chains */
 	uint32_t stack_dump;  /* of VCORE_CALL_CHAINS_DWARF: bytes, a multiple of 8 */
 	const char *output;   /* perf.data file of the samples; "-": standard output; NULL: none */

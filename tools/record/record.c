@@ -28,6 +28,7 @@
 #define DEFAULT_OUTPUT	    "perf.data"
 #define SETTINGS_MAX	    64u
 #define COMPRESSION_DEFAULT 1
+#define SKID_MAX	    1000  /* instructions */
 #define SAMPLES_FEW	    1000  /* fewer of the default period are worth a hint */
 #define SAMPLES_WANTED	    10000 /* that the hint is for */
 
@@ -41,6 +42,8 @@ struct arguments {
 	uint64_t trace_first, trace_last;
 	const char *core, *output, *golden, *sysroot, *cpu;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
+	bool skids;
+	uint32_t skid_low, skid_high; /* instructions */
 	uint64_t period, frequency, jitter, seed;
 	bool has_period; /* the user chose it, or the frequency */
 	bool has_jitter;
@@ -61,6 +64,7 @@ enum {
 	KEY_JITTER,
 	KEY_SEED,
 	KEY_SAMPLER,
+	KEY_SKID,
 	KEY_SYSROOT,
 	KEY_CPU,
 };
@@ -100,6 +104,10 @@ static const struct argp_option options[] = {
 	 "What hardware delivers: shpms (default), lcofi, last-commit, next-commit, dispatch; "
 	 "several, with commas, are events of the file",
 	 0},
+	{"skid", KEY_SKID, "LOW-HIGH", 0,
+	 "Of the sampler lcofi: interrupts are taken at retirement, LOW to HIGH instructions behind "
+	 "the oldest one, drawn for each sample (default: where the front end is)",
+	 0},
 	{"sysroot", KEY_SYSROOT, "DIR", 0,
 	 "Where dynamic programs find their interpreter and libraries", 0},
 	{"cpu", KEY_CPU, "NAME", 0, "The emulator's CPU, e.g. rv64,v=true", 0},
@@ -129,6 +137,23 @@ static void set_trace(struct arguments *arguments, const char *text, const struc
 	arguments->trace = end ? strndup(text, (size_t)(colon - text)) : strdup(text);
 	if (!arguments->trace)
 		profile_parse_failed(state, 1, pesa_error_no_memory());
+}
+
+/* "LOW-HIGH", or a number. */
+static void set_skid(struct arguments *arguments, const char *text, const struct argp_state *state)
+{
+	char *end;
+	unsigned long low = strtoul(text, &end, 10), high = low;
+	bool fits = *text >= '0' && *text <= '9';
+
+	if (fits && *end == '-' && end[1] >= '0' && end[1] <= '9')
+		high = strtoul(end + 1, &end, 10);
+	if (!fits || *end || low > high || high > SKID_MAX)
+		profile_bad_value(state, "--skid", text,
+				  "LOW-HIGH or a number, of instructions, 1000 at most");
+	arguments->skids = true;
+	arguments->skid_low = (uint32_t)low;
+	arguments->skid_high = (uint32_t)high;
 }
 
 /* Add the samplers of a comma-separated list. */
@@ -198,6 +223,7 @@ static const char *virtual_option(int key)
 		{KEY_JITTER, "--jitter"},
 		{KEY_SEED, "--seed"},
 		{KEY_SAMPLER, "--sampler"},
+		{KEY_SKID, "--skid"},
 		{KEY_SYSROOT, "--sysroot"},
 		{KEY_CPU, "--cpu"},
 	};
@@ -253,6 +279,9 @@ static error_t parse_virtual(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_SAMPLER:
 		add_samplers(arguments, argument, state);
+		return 0;
+	case KEY_SKID:
+		set_skid(arguments, argument, state);
 		return 0;
 	case KEY_SYSROOT:
 		arguments->sysroot = argument;
@@ -590,6 +619,9 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	record->jitter = arguments->jitter;
 	record->seed = arguments->seed;
 	record->samplers = arguments->samplers ? arguments->samplers : 1u << VCORE_SAMPLER_SHPMS;
+	record->skids = arguments->skids;
+	record->skid_low = arguments->skid_low;
+	record->skid_high = arguments->skid_high;
 	record->output = arguments->output;
 	record->golden = arguments->golden;
 	record->trace = arguments->trace;

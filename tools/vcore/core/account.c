@@ -481,7 +481,8 @@ static inline uint64_t unlike(const struct report *report)
  */
 static bool examines_all(const struct hart *hart)
 {
-	return hart->log || hart->retire.events_left || hart->group.behind;
+	return hart->log || hart->retire.events_left || hart->group.behind ||
+	       hart->retire.samplers.skids;
 }
 
 /* The bits of the reports before number `count`. */

@@ -30,6 +30,9 @@ struct samplers {
 	uint32_t mask;			   /* 1 << enum vcore_sampler */
 	uint32_t skid;			   /* cycles from an interrupt to the dispatch of its
 					    * first instruction */
+	bool skids; /* interrupts are taken some instructions behind the oldest one; those of the
+		     * sampler that wait then have, in place of a cycle, how many are still to come */
+	uint64_t random;
 	struct sample_wait wait[VCORE_SAMPLER_COUNT];
 };
 

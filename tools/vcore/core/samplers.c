@@ -7,7 +7,8 @@
  * sample waits for the first instruction that retires, or is dispatched, in or after its due cycle.
  *
  * An interrupt enters the pipeline at fetch, in place of the next instruction: older instructions
- * retire, and that instruction is the one to which the interrupt returns.
+ * retire, and that instruction is the one to which the interrupt returns.  With --skid it is taken at
+ * retirement instead, a number of instructions behind the oldest one that is drawn for each sample.
  */
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
@@ -29,6 +30,9 @@ static void update_due(struct samplers *samplers)
 	uint64_t interrupt = due_of(wait_of(samplers, VCORE_SAMPLER_LCOFI));
 	uint64_t tag = due_of(wait_of(samplers, VCORE_SAMPLER_DISPATCH));
 
+	/* Each instruction counts. */
+	if (samplers->skids && interrupt != UINT64_MAX)
+		interrupt = 0;
 	samplers->retire_due = due_of(wait_of(samplers, VCORE_SAMPLER_NEXT_COMMIT));
 	samplers->dispatch_due = interrupt < tag ? interrupt : tag;
 	samplers->due = samplers->dispatch_due < samplers->retire_due ? samplers->dispatch_due
@@ -43,6 +47,9 @@ void samplers_begin(struct hart *hart)
 	*samplers = (struct samplers){
 		.mask = hart->process->control->samplers,
 		.skid = core->fetch_depth,
+		.skids = hart->process->control->skids,
+		.random = retirement_seed(~hart->process->control->seed, hart->process->lineage,
+					  hart->ordinal),
 	};
 	update_due(samplers);
 }
@@ -73,6 +80,32 @@ static void add(struct hart *hart, enum vcore_sampler sampler, uint64_t due)
 		wait->due[wait->next++ % SAMPLES_WAITING] = due;
 }
 
+static uint64_t draw_skid(struct hart *hart)
+{
+	const struct vcore_control *control = hart->process->control;
+
+	return control->skid_low +
+	       retirement_random_below(&hart->retire.samplers.random,
+				       (uint64_t)control->skid_high - control->skid_low + 1);
+}
+
+/* An instruction is passed: those that wait have one less to come. */
+static void pass(struct hart *hart, const struct insn *insn)
+{
+	struct sample_wait *wait = wait_of(&hart->retire.samplers, VCORE_SAMPLER_LCOFI);
+	uint32_t kept = wait->first;
+
+	for (uint32_t i = wait->first; i != wait->next; i++) {
+		uint64_t left = wait->due[i % SAMPLES_WAITING] - 1;
+
+		if (left)
+			wait->due[kept++ % SAMPLES_WAITING] = left;
+		else
+			send(hart, VCORE_SAMPLER_LCOFI, insn, 0);
+	}
+	wait->next = kept;
+}
+
 void samplers_take(struct hart *hart, uint64_t cycle, const struct insn *oldest,
 		   const struct insn *youngest)
 {
@@ -88,7 +121,8 @@ void samplers_take(struct hart *hart, uint64_t cycle, const struct insn *oldest,
 		add(hart, VCORE_SAMPLER_NEXT_COMMIT, cycle);
 	else if (samplers->mask >> VCORE_SAMPLER_NEXT_COMMIT & 1)
 		send(hart, VCORE_SAMPLER_NEXT_COMMIT, oldest, 0);
-	add(hart, VCORE_SAMPLER_LCOFI, cycle + samplers->skid);
+	add(hart, VCORE_SAMPLER_LCOFI,
+	    samplers->skids ? 1 + draw_skid(hart) : cycle + samplers->skid);
 	add(hart, VCORE_SAMPLER_DISPATCH, cycle);
 	update_due(samplers);
 }
@@ -108,7 +142,9 @@ void samplers_dispatch(struct hart *hart, const struct passage *passage)
 	struct samplers *samplers = &hart->retire.samplers;
 	struct sample_wait *wait = wait_of(samplers, VCORE_SAMPLER_LCOFI);
 
-	for (; due_of(wait) <= passage->dispatched; wait->first++)
+	if (samplers->skids && !passage->faulted)
+		pass(hart, passage->insn);
+	for (; !samplers->skids && due_of(wait) <= passage->dispatched; wait->first++)
 		send(hart, VCORE_SAMPLER_LCOFI, passage->insn, 0);
 	wait = wait_of(samplers, VCORE_SAMPLER_DISPATCH);
 	for (; due_of(wait) <= passage->dispatched; wait->first++) {
