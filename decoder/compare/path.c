@@ -6,6 +6,7 @@
 
 #include "decoder/compare/waits.h"
 #include "decoder/compare/path.h"
+#include "decoder/mca/model/vector_type.h"
 #include "decoder/profile/edges.h"
 
 #define CALLS_MAX	 64
@@ -210,28 +211,6 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 	return true;
 }
 
-/* ---- Vector types ---------------------------------------------------------------------------- */
-
-static void set_vector_type(struct walker *walker, const struct pesa_insn *insn)
-{
-	static const uint8_t lmuls[] = {
-		PESA_MCA_LMUL_1,    PESA_MCA_LMUL_2,   PESA_MCA_LMUL_4,	  PESA_MCA_LMUL_8,
-		PESA_MCA_LMUL_NONE, PESA_MCA_LMUL_1_8, PESA_MCA_LMUL_1_4, PESA_MCA_LMUL_1_2,
-	};
-	const char *mnemonic = pesa_opcode_get(insn->opcode)->mnemonic;
-	uint64_t type;
-
-	if (mnemonic[0] != 'v' || strncmp(mnemonic, "vset", 4))
-		return;
-	walker->lmul = PESA_MCA_LMUL_NONE;
-	walker->sew = 0;
-	if (!insn->operands || insn->operand[insn->operands - 1].kind != PESA_OPERAND_IMMEDIATE)
-		return;
-	type = (uint64_t)insn->operand[insn->operands - 1].value;
-	walker->lmul = lmuls[type & 7];
-	walker->sew = (type >> 3 & 7) <= 3 ? (uint8_t)(8u << (type >> 3 & 7)) : 0;
-}
-
 /* ---- One path -------------------------------------------------------------------------------- */
 
 static struct compare_step *add_step(struct compare_paths *paths)
@@ -378,7 +357,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		};
 		begins = 0;
 		made.count++;
-		set_vector_type(walker, &node->insn);
+		mca_vector_type(&node->insn, &walker->lmul, &walker->sew);
 		on = advance(walker, at, &to, &taken, &memory);
 		if (!memory)
 			return false;

@@ -21,7 +21,8 @@
 #include "decoder/profile/edges.h"
 #include "pesa/record.h"
 
-#define ROUNDS 6
+#define ROUNDS	      6
+#define WANTED_ROUNDS 2
 
 /* Relative error of a block's number beside sampling: cycles that could not be walked. */
 #define BLOCK_MISFIT 0.01
@@ -63,10 +64,11 @@ struct estimate {
 	struct flow_graph *graph;
 	double period; /* executions that one sample stands for */
 	bool plain, errors;
-	struct observed *observed; /* by block */
-	uint32_t *node;		   /* NODES for each block */
-	double *potential;	   /* by node */
-	struct caller *caller;	   /* by block */
+	const struct flow_wanted *wanted; /* by block, in place of what was measured; NULL: none */
+	struct observed *observed;	  /* by block */
+	uint32_t *node;			  /* NODES for each block */
+	double *potential;		  /* by node */
+	struct caller *caller;		  /* by block */
 	struct flow_arc *arc;
 	uint32_t arcs, nodes;
 };
@@ -210,6 +212,9 @@ static uint32_t node_of(const struct estimate *estimate, uint32_t block, unsigne
 static double block_variance(const struct estimate *estimate, uint32_t number)
 {
 	const struct pesa_control_flow_block *block = &estimate->graph->block[number];
+
+	if (estimate->wanted)
+		return estimate->wanted[number].variance;
 	double part = estimate->observed[number].together / block->instructions;
 	double least = estimate->period * part / 2;
 
@@ -295,6 +300,8 @@ static void add_elsewhere(struct estimate *estimate, uint32_t number)
 
 	if (block->entered && (!caller->known || caller->others)) {
 		unknown = caller->unknown;
+		variance = squared(block->executions + estimate->period);
+	} else if (estimate->plain && estimate->graph->measured[number].jumped_to) {
 		variance = squared(block->executions + estimate->period);
 	}
 	add_arc(estimate, FLOW_GROUND, in, fmax(unknown, 0), variance);
@@ -489,6 +496,8 @@ static size_t count_arcs(const struct flow_graph *graph)
 static struct pesa_error *solve(struct estimate *estimate)
 {
 	struct flow_graph *graph = estimate->graph;
+	/* Variances that are given do not change, only who is known to call. */
+	const int rounds = estimate->wanted ? WANTED_ROUNDS : ROUNDS;
 	struct pesa_error *error;
 
 	estimate->observed = calloc((size_t)graph->blocks + 1, sizeof(*estimate->observed));
@@ -497,7 +506,11 @@ static struct pesa_error *solve(struct estimate *estimate)
 	if (!estimate->observed || !estimate->caller || !estimate->arc)
 		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < graph->blocks; i++) {
-		observe(estimate, i);
+		if (estimate->wanted)
+			estimate->observed[i] =
+				(struct observed){estimate->wanted[i].executions, 1};
+		else
+			observe(estimate, i);
 		graph->block[i].measured = estimate->observed[i].mean;
 		graph->block[i].executions = estimate->observed[i].mean;
 		estimate->caller[i].others = true;
@@ -509,20 +522,21 @@ static struct pesa_error *solve(struct estimate *estimate)
 	}
 	find_callers(estimate);
 	error = number_nodes(estimate);
-	for (int round = 0; round < ROUNDS && !error; round++)
+	for (int round = 0; round < rounds && !error; round++)
 		error = solve_once(estimate,
-				   estimate->errors && round == ROUNDS - 1 ? FLOW_DRAWS : 0);
+				   estimate->errors && round == rounds - 1 ? FLOW_DRAWS : 0);
 	return error;
 }
 
 struct pesa_error *flow_estimate(const struct pesa_profile *profile, struct flow_graph *graph,
-				 bool plain, bool errors)
+				 bool plain, bool errors, const struct flow_wanted *wanted)
 {
 	struct estimate estimate = {
 		.profile = profile,
 		.graph = graph,
 		.plain = plain,
 		.errors = errors,
+		.wanted = wanted,
 		.period = pesa_profile_totals(profile)->period,
 	};
 	struct pesa_error *error = solve(&estimate);

@@ -16,7 +16,7 @@ struct pesa_error *pesa_control_flow_create(const struct pesa_profile *profile,
 	flow->plain = totals->samples && totals->plain_samples == totals->samples;
 	error = flow_graph_create(profile, symbols, &flow->graph);
 	if (!error)
-		error = flow_estimate(profile, &flow->graph, flow->plain, errors);
+		error = flow_estimate(profile, &flow->graph, flow->plain, errors, NULL);
 	if (error) {
 		pesa_control_flow_free(flow);
 		return error;

@@ -328,9 +328,34 @@ static struct pesa_error *link_blocks(struct flow_graph *graph)
 	return NULL;
 }
 
+/* Whether a block ends with a jump through a register whose targets are not known. */
+static bool jumps_anywhere(const struct flow_graph *graph, uint32_t number)
+{
+	return flow_graph_last(graph, number)->flow == PESA_FLOW_INDIRECT &&
+	       !graph->block[number].edges;
+}
+
+/* Mark what the jumps of a function may lead to, blocks first up to end. */
+static void mark_jumped_to(struct flow_graph *graph, uint32_t first, uint32_t end)
+{
+	bool any = false;
+
+	for (uint32_t i = first; i < end; i++)
+		any |= jumps_anywhere(graph, i);
+	for (uint32_t i = first + 1; any && i < end; i++) {
+		const struct flow_instruction *before = flow_graph_last(graph, i - 1);
+
+		graph->measured[i].jumped_to = graph->block[i - 1].end != graph->block[i].start ||
+					       !falls_through(before->flow);
+	}
+}
+
 /* Functions that only pointers call begin where a symbol does. */
 static struct pesa_error *mark_functions(struct flow_graph *graph, struct pesa_symbols *symbols)
 {
+	const struct pesa_symbol *last = NULL;
+	uint32_t first = 0;
+
 	for (uint32_t i = 0; symbols && i < graph->blocks; i++) {
 		struct pesa_control_flow_block *block = &graph->block[i];
 		const struct pesa_symbol *symbol;
@@ -341,7 +366,14 @@ static struct pesa_error *mark_functions(struct flow_graph *graph, struct pesa_s
 			return error;
 		if (symbol && symbol->start == block->start)
 			block->entered = true;
+		if (symbol == last)
+			continue;
+		mark_jumped_to(graph, first, i);
+		first = i;
+		last = symbol;
 	}
+	if (last)
+		mark_jumped_to(graph, first, graph->blocks);
 	return NULL;
 }
 

@@ -31,6 +31,9 @@ struct flow_measured {
 	uint32_t first;	 /* instruction */
 	uint32_t callee; /* block that its direct call leads to; FLOW_NONE: none */
 	bool left;	 /* to outside of the graph: returns, unknown targets */
+	/* It may be the target of a jump of its function through a register whose targets are not
+	 * known: nothing falls through to it. */
+	bool jumped_to;
 };
 
 struct flow_graph {

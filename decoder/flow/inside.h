@@ -18,8 +18,14 @@ struct pesa_control_flow {
 	bool plain;
 };
 
-/* Estimate the executions of all blocks and edges. */
+/* What is known of the executions of a block from elsewhere. */
+struct flow_wanted {
+	double executions, variance;
+};
+
+/* Estimate the executions of all blocks and edges.  `wanted` (by block; NULL: none) is taken in place of
+ * what was measured. */
 struct pesa_error *flow_estimate(const struct pesa_profile *profile, struct flow_graph *graph,
-				 bool plain, bool errors);
+				 bool plain, bool errors, const struct flow_wanted *wanted);
 
 #endif

@@ -43,15 +43,16 @@ static bool is_clock(const struct pesa_attribute *attribute)
 }
 
 /*
- * Events of the kernel that count cycles: `cycles`, or the processor's own, which pesa record writes
- * as "cycles(NAMES)".
+ * Events that count cycles: the kernel's `cycles`; the processor's own, which pesa record writes as
+ * "cycles(NAMES)"; and those that the virtual core delivers for weaker hardware.
  */
 static bool is_cycles(const struct pesa_attribute *attribute)
 {
 	return (attribute->attr.type == PERF_TYPE_HARDWARE &&
 		attribute->attr.config == PERF_COUNT_HW_CPU_CYCLES &&
 		strstr(attribute->name, "cycles")) ||
-	       !strncmp(attribute->name, "cycles(", strlen("cycles("));
+	       !strncmp(attribute->name, "cycles(", strlen("cycles(")) ||
+	       (pesa_attribute_is_own(attribute) && !pesa_attribute_has_exact_pc(attribute));
 }
 
 /* The name of the event to load, among the attributes known so far; NULL: none. */

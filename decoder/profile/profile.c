@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "decoder/profile/data.h"
+#include "pesa/csr.h"
+#include "pesa/record.h"
 
 void pesa_profile_options_default(struct pesa_profile_options *options)
 {
@@ -122,6 +124,71 @@ bool pesa_profile_better_executions(const struct pesa_profile *profile,
 	*executions = profile->executions[instruction - first];
 	*error = profile->errors[instruction - first];
 	return true;
+}
+
+/* The samples that as many cycles are worth; the squares are those from which estimate.c gets the
+ * error. */
+static struct pesa_instruction instruction_of(const struct pesa_profile *profile,
+					      const struct pesa_profile_cycles *cycles,
+					      const struct pesa_bucket *bucket)
+{
+	double sum = (double)profile->totals.weight / PESA_CYCLE;
+	double samples =
+		profile->totals.period_squared > 0 ? sum * sum / profile->totals.period_squared : 0;
+
+	return (struct pesa_instruction){
+		.dso = cycles->dso,
+		.address = cycles->address,
+		.weight = bucket->weight,
+		.samples = bucket->samples,
+		.weight_squared = cycles->error * cycles->error +
+				  (samples > 0 ? cycles->cycles * cycles->cycles / samples : 0),
+		.bucket = bucket,
+		.buckets = 1,
+	};
+}
+
+struct pesa_error *pesa_profile_set_cycles(struct pesa_profile *profile,
+					   const struct pesa_profile_cycles *cycles, size_t count)
+{
+	struct pesa_profile_arrays made = {
+		.instruction = calloc(count + 1, sizeof(*made.instruction)),
+		.bucket = calloc(count + 1, sizeof(*made.bucket)),
+		.edge = calloc(1, sizeof(*made.edge)),
+		.share = calloc(1, sizeof(*made.share)),
+	};
+
+	if (!made.instruction || !made.bucket || !made.edge || !made.share) {
+		pesa_profile_arrays_free(&made);
+		return pesa_error_no_memory();
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct pesa_bucket *bucket = &made.bucket[made.instructions];
+		double weight = cycles[i].cycles * PESA_CYCLE;
+
+		if (!(weight >= 1))
+			continue;
+		*bucket = (struct pesa_bucket){
+			.state = PESA_STATE_UNKNOWN,
+			.weight = (uint64_t)weight,
+			.samples = profile->totals.period > 0
+					   ? (uint64_t)(cycles[i].cycles / profile->totals.period +
+							0.5)
+					   : 0,
+		};
+		made.instruction[made.instructions++] = instruction_of(profile, &cycles[i], bucket);
+	}
+	pesa_profile_arrays_free(&profile->arrays);
+	profile->arrays = made;
+	for (uint32_t dso = 0, i = 0; dso <= profile->dsos; dso++) {
+		while (i < made.instructions && made.instruction[i].dso < dso)
+			i++;
+		profile->first[dso] = i;
+	}
+	free(profile->executions);
+	free(profile->errors);
+	profile->executions = profile->errors = NULL;
+	return NULL;
 }
 
 size_t pesa_profile_instruction_count(const struct pesa_profile *profile)

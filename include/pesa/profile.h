@@ -286,6 +286,21 @@ bool pesa_profile_better_executions(const struct pesa_profile *profile,
 				    const struct pesa_instruction *instruction, double *executions,
 				    double *error);
 
+/** The cycles of an instruction, estimated otherwise than by its own samples. */
+struct pesa_profile_cycles {
+	uint32_t dso;	  /**< dso index */
+	uint64_t address; /**< as pesa_instruction.address */
+	double cycles;	  /**< estimated */
+	double error;	  /**< their standard error */
+};
+/** Set the cycles of instructions, sorted by dso and address, in place of those of the samples: what
+ * has no cycles is no instruction of the profile then, and the others have one bucket of unknown
+ * state, no executions and no edges.  Their sum should be that of the samples, whose weight the totals
+ * keep.  Pointers to instructions are invalid afterwards.
+ * @one_thread @nothing_owned */
+struct pesa_error *pesa_profile_set_cycles(struct pesa_profile *profile,
+					   const struct pesa_profile_cycles *cycles, size_t count);
+
 /** Read bytes of a dso's text at an ELF virtual address.  Returns how many of `size` could be read.
  * @one_thread @nothing_owned */
 size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,

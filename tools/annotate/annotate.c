@@ -9,12 +9,14 @@
 
 #include "tools/annotate/targets.h"
 #include "tools/commands.h"
+#include "tools/plain/plain.h"
 #include "tools/table/code.h"
 #include "tools/ui/listing.h"
 #include "tools/groups/groups.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/source_text.h"
 #include "tools/ui/pager.h"
+#include "tools/ui/predicted.h"
 #include "tools/ui/text.h"
 #include "tools/why/waits.h"
 
@@ -29,12 +31,12 @@
 struct annotate_options {
 	struct profile_input_options input;
 	const char *symbol, *dso;
-	bool full, no_source, why, what_if;
+	bool full, no_source, why, what_if, raw;
 	const char *cpu; /* whose model says why; NULL: the one that the recording names */
 	double limit;	 /* percent of the function's cycles */
 };
 
-enum { KEY_FULL = PROFILE_KEY_FIRST_FREE, KEY_NO_SOURCE, KEY_WHY, KEY_WHAT_IF, KEY_FLOW };
+enum { KEY_FULL = PROFILE_KEY_FIRST_FREE, KEY_NO_SOURCE, KEY_WHY, KEY_WHAT_IF, KEY_FLOW, KEY_RAW };
 
 static const struct argp_option options[] = {
 	{"percent-limit", 'p', "PERCENT", 0,
@@ -50,14 +52,16 @@ static const struct argp_option options[] = {
 	 "Take executions from the control flow of the program: all blocks and branches estimated "
 	 "together, with narrower intervals",
 	 0},
+	{"raw", KEY_RAW, NULL, 0,
+	 "Of samples whose PC skids: cycles by that PC, as sampled, instead of estimates", 0},
 	{"why", KEY_WHY, NULL, 0, "Show below each stalled instruction what it waited for", 0},
 	{"what-if", KEY_WHAT_IF, NULL, 0,
 	 "Show instead what the program would save if loads hit, branches were predicted, latencies "
 	 "were 1 or units free, at the hottest places",
 	 0},
 	{"mcpu", 'm', "NAME", 0,
-	 "For --why and --what-if: the processor model, as for pesa compare (default: the one that "
-	 "the recording names)",
+	 "The processor model, as for pesa compare (default: the one that the recording names): for "
+	 "--why and --what-if, and for estimates from samples whose PC skids",
 	 0},
 	{0},
 };
@@ -86,6 +90,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_FLOW:
 		result->input.flow = true;
 		break;
+	case KEY_RAW:
+		result->raw = true;
+		break;
 	case KEY_WHY:
 		result->why = true;
 		break;
@@ -101,8 +108,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			profile_usage_error(state,
 					    "--what-if is about the whole program, and takes "
 					    "no SYMBOL");
-		if (result->cpu && !result->why && !result->what_if)
-			profile_usage_error(state, "-mcpu needs --why or --what-if");
+		if (result->cpu && result->raw && !result->why && !result->what_if)
+			profile_usage_error(state, "--raw takes no model: -mcpu needs --why or "
+						   "--what-if then");
 		break;
 	case 's':
 	case ARGP_KEY_ARG:
@@ -144,6 +152,7 @@ struct annotating {
 	struct source_texts *sources;
 	struct targets targets;
 	struct reasons reasons; /* opened for --why and --what-if */
+	struct plain_estimate plain;
 };
 
 static struct pesa_error *list(struct annotating *annotating, const struct target *target,
@@ -282,8 +291,10 @@ static struct pesa_error *print_target(struct annotating *annotating,
 				       const struct ui_terminal *terminal,
 				       const struct target *target, const struct listing *listing)
 {
-	struct code_table table = {
-		.input = &annotating->input, .terminal = terminal, .sources = annotating->sources};
+	struct code_table table = {.input = &annotating->input,
+				   .terminal = terminal,
+				   .sources = annotating->sources,
+				   .deskid = annotating->plain.deskid};
 	const struct listing_row *row = listing->row;
 	struct pesa_error *error = NULL;
 	struct code_place last = {0};
@@ -355,6 +366,7 @@ static struct pesa_error *note_without_lines(struct annotating *annotating,
 static struct pesa_error *print_text(struct annotating *annotating, struct ui_terminal *terminal)
 {
 	profile_print_header(&annotating->input, terminal);
+	plain_estimate_print(&annotating->plain, terminal);
 	fputc('\n', terminal->out);
 	for (size_t i = 0; i < annotating->targets.count; i++) {
 		const struct target *target = &annotating->targets.target[i];
@@ -428,6 +440,17 @@ static struct pesa_error *add_source(struct annotating *annotating, const struct
 	return NULL;
 }
 
+/* The estimate of plain samples: what was sampled, and what the model predicts. */
+static void add_estimate(const struct annotating *annotating, const struct target *target,
+			 const struct listing_row *row, json_object *result)
+{
+	const struct pesa_deskid_instruction *one =
+		pesa_deskid_find(annotating->plain.deskid, target->dso, row->address);
+
+	json_object_object_add(result, "sampled_cycles", ui_json_number(one ? one->measured : 0));
+	json_object_object_add(result, "predicted", predicted_json(one));
+}
+
 static struct pesa_error *print_json_row(struct annotating *annotating, const struct target *target,
 					 const struct listing_row *row, struct ui_json *json)
 {
@@ -440,6 +463,8 @@ static struct pesa_error *print_json_row(struct annotating *annotating, const st
 			       ui_json_string(profile_symbol_name(target->symbol)));
 	if (!annotating->wanted->no_source)
 		error = add_source(annotating, target, row, object);
+	if (annotating->plain.deskid)
+		add_estimate(annotating, target, row, object);
 	if (annotating->wanted->why)
 		json_object_object_add(
 			object, "wait",
@@ -455,6 +480,7 @@ static struct pesa_error *print_json(struct annotating *annotating)
 
 	ui_json_begin(&json, stdout, "annotate");
 	profile_json_header(&annotating->input, &json);
+	plain_estimate_json(&annotating->plain, &json);
 	ui_json_array_begin(&json, "functions");
 	for (size_t i = 0; i < annotating->targets.count; i++)
 		ui_json_element(&json, target_json(annotating, &annotating->targets.target[i]));
@@ -519,6 +545,12 @@ static int annotate(struct annotating *annotating)
 
 	if (!profile_has_cycles(&annotating->input))
 		return 1;
+	if (!annotating->wanted->raw && !annotating->wanted->why && !annotating->wanted->what_if) {
+		error = plain_estimate_open(&annotating->plain, &annotating->input,
+					    annotating->wanted->cpu);
+		if (error)
+			return profile_fail("annotate", error);
+	}
 	annotating->isas = listing_isas_create(&annotating->input);
 	annotating->sources = source_texts_create(annotating->wanted->input.symbol_root);
 	if (!annotating->isas || !annotating->sources)
@@ -563,6 +595,7 @@ int pesa_command_annotate(int argc, char **argv)
 		return profile_fail("annotate", error);
 	status = annotate(&annotating);
 	reasons_close(&annotating.reasons);
+	plain_estimate_close(&annotating.plain);
 	profile_groups_free(&annotating.functions);
 	listing_isas_free(annotating.isas);
 	source_texts_free(annotating.sources);

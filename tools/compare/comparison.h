@@ -42,6 +42,10 @@ struct comparison {
 	struct name_search search; /* for wanted->symbol */
 };
 
+/* Parameters of the recording's core description that a model lacks.  Without the description, which is
+ * said, they stay unknown. */
+struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabilities,
+					 struct pesa_compare_core *core, bool *known);
 /* Choose the model and what is known of the core, by the options (cpu, model), else by what the
  * recording names, and compare.  Fills cpu, model_path, model, processor, core, core_known and compare;
  * to be released in any case.  `min_share`, `no_findings`: as in struct pesa_compare_options. */

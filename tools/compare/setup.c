@@ -64,16 +64,14 @@ static struct pesa_error *choose_model(struct comparison *comparison)
 	return pesa_mca_model_open(comparison->cpu, &comparison->model, &comparison->processor);
 }
 
-/* Parameters of the recording's core description that the model lacks.  Without the description, which
- * is said, the comparison does without them. */
-static struct pesa_error *describe_core(struct comparison *comparison)
+struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabilities,
+					 struct pesa_compare_core *result, bool *known)
 {
-	const struct pesa_capabilities *capabilities =
-		pesa_profile_capabilities(comparison->input.profile);
 	struct pesa_core core;
 	struct pesa_error *error;
 
-	comparison->core.retire_width = capabilities->retire_width;
+	*known = false;
+	result->retire_width = capabilities->retire_width;
 	if (!*capabilities->core)
 		return NULL;
 	error = virtual_core_load(capabilities->core, &core);
@@ -86,8 +84,8 @@ static struct pesa_error *describe_core(struct comparison *comparison)
 		pesa_error_free(error);
 		return NULL;
 	}
-	comparison->core_known = true;
-	comparison->core = (struct pesa_compare_core){
+	*known = true;
+	*result = (struct pesa_compare_core){
 		.dispatch_width = core.dispatch_width,
 		.retire_width = core.retire_width,
 		.reorder_buffer = core.rob_entries,
@@ -141,7 +139,8 @@ struct pesa_error *compare_make(struct comparison *comparison, double min_share,
 	if (!error)
 		error = check_width(comparison);
 	if (!error)
-		error = describe_core(comparison);
+		error = compare_describe_core(pesa_profile_capabilities(comparison->input.profile),
+					      &comparison->core, &comparison->core_known);
 	if (error)
 		return error;
 	pesa_compare_options_default(&chosen);

@@ -5,6 +5,7 @@
 
 #include "tools/table/code.h"
 #include "tools/ui/cycle_stack.h"
+#include "tools/ui/predicted.h"
 #include "tools/ui/text.h"
 
 #define SHARE_COLUMNS	   8
@@ -146,11 +147,11 @@ void code_table_fit(struct code_table *table, const struct listing *listing, uin
 	table->dso = dso;
 	table->cycles = CYCLES_COLUMNS;
 	table->executions = plain ? 0 : EXECUTIONS_COLUMNS;
-	table->cost = plain ? 0 : COST_COLUMNS;
+	table->cost = plain && !table->deskid ? 0 : COST_COLUMNS;
 	table->bar = plain ? 0 : BAR_COLUMNS;
 	table->address = ADDRESS_COLUMNS;
 	table->text = TEXT_COLUMNS;
-	table->buckets = plain ? 0 : BUCKETS_COLUMNS;
+	table->buckets = plain && !table->deskid ? 0 : BUCKETS_COLUMNS;
 	if (!table->terminal->width)
 		return;
 	measure(table);
@@ -172,9 +173,10 @@ void code_table_heading(const struct code_table *table, struct ui_text *line)
 	column = ui_columns(ui_text_get(line));
 	if (table->cost) {
 		ui_text_add(line, " %*s", (int)table->cost,
-			    pesa_profile_totals(table->input->profile)->exact ? "Cycles/exec"
-			    : terminal->utf8				      ? "Cyc/exec ±95%"
-									      : "Cyc/exec 95%");
+			    table->deskid					? "95%"
+			    : pesa_profile_totals(table->input->profile)->exact ? "Cycles/exec"
+			    : terminal->utf8					? "Cyc/exec ±95%"
+										: "Cyc/exec 95%");
 		column += 1 + table->cost;
 	}
 	if (table->bar) {
@@ -188,9 +190,28 @@ void code_table_heading(const struct code_table *table, struct ui_text *line)
 	ui_text_add(line, "Instruction");
 	if (table->buckets) {
 		ui_text_pad(line, column + table->text);
-		ui_text_add(line, "Largest buckets");
+		ui_text_add(line, "%s",
+			    table->deskid ? "Predicted, cycles an execution" : "Largest buckets");
 	}
 	ui_text_add(line, "%s", ui_style(terminal, UI_PLAIN));
+}
+
+/* "1.2k-3.4k", the interval of estimated cycles. */
+static void add_interval(const struct code_table *table, const struct pesa_instruction *instruction,
+			 char *text, size_t size)
+{
+	char low[UI_NUMBER_SIZE], high[UI_NUMBER_SIZE];
+	struct pesa_estimate cycles;
+
+	text[0] = '\0';
+	if (!instruction)
+		return;
+	cycles = pesa_estimate_cycles(table->input->profile, instruction, PROFILE_CONFIDENCE);
+	if (cycles.enough)
+		snprintf(text, size, "%s-%s", profile_amount(table->input, low, cycles.low),
+			 profile_amount(table->input, high, cycles.high));
+	else
+		snprintf(text, size, "too few");
 }
 
 /* Share, cycles, executions and cost. */
@@ -220,7 +241,10 @@ static void add_figures(const struct code_table *table, const struct pesa_instru
 				? ui_count(number, (double)profile_executions(input, instruction))
 				: "too few");
 	if (table->cost) {
-		listing_cost(input, terminal, instruction, cost, sizeof(cost));
+		if (table->deskid)
+			add_interval(table, instruction, cost, sizeof(cost));
+		else
+			listing_cost(input, terminal, instruction, cost, sizeof(cost));
 		ui_text_add(line, " %*s%s",
 			    ui_columns(cost) < table->cost ? (int)(table->cost - ui_columns(cost))
 							   : 0,
@@ -244,14 +268,17 @@ static void add_instruction_and_buckets(const struct code_table *table,
 	add_target(table, row, width > taken ? width - taken : 0, line);
 	ui_text_add(line, "%s", ui_text_get(&branch));
 	ui_text_free(&branch);
-	if (!stack->count || !table->buckets)
+	if ((!stack->count && !table->deskid) || !table->buckets)
 		return;
 	ui_text_pad(line, column);
 	column = ui_columns(ui_text_get(line));
 	width = !terminal->width	   ? BUCKETS_COLUMNS
 		: terminal->width > column ? terminal->width - column
 					   : 0;
-	if (width >= BUCKETS_LEAST)
+	if (table->deskid)
+		predicted_text(pesa_deskid_find(table->deskid, table->dso, row->address), line,
+			       width);
+	else if (width >= BUCKETS_LEAST)
 		cycle_stack_buckets(line, terminal, stack,
 				    pesa_profile_capabilities(table->input->profile),
 				    CYCLE_STATE_ALL, stack->weight, (unsigned int)width);

@@ -11,6 +11,7 @@
 #ifndef TOOLS_TABLE_CODE_H
 #define TOOLS_TABLE_CODE_H
 
+#include "pesa/deskid.h"
 #include "tools/ui/listing.h"
 #include "tools/ui/source_text.h"
 #include "tools/ui/terminal.h"
@@ -19,6 +20,9 @@ struct code_table {
 	const struct profile_input *input;
 	const struct ui_terminal *terminal;
 	struct source_texts *sources;
+	/* Cycles are estimates from plain samples: the columns of cost and buckets have their
+	 * intervals and what the model predicts; NULL: they are not. */
+	const struct pesa_deskid *deskid;
 	/* The function, and the columns that code_table_fit() chose for it. */
 	const struct listing *listing;
 	uint32_t dso;

@@ -13,7 +13,6 @@
 #include "decoder/mca/stack/times.h"
 #include "decoder/mca/stack/cycle_stack.h"
 #include "pesa/csr.h"
-#include "pesa/mca.h"
 #include "pesa/record.h"
 
 enum { CAUSE_NONE, CAUSE_MISSED, CAUSE_MISPREDICTED };
@@ -69,6 +68,7 @@ struct pesa_mca_cycle_stack {
 	bool empty; /* no instruction was in flight at the start of the cycle */
 	/* In order: an instruction waits to issue; it did so at the start of the cycle, or does. */
 	bool waiting, held;
+	struct mca_cycle_reader reader; /* given NULL: none */
 };
 
 static struct pesa_error *numbers_add(struct numbers *numbers, unsigned int number)
@@ -133,6 +133,8 @@ static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsign
 
 	entry->weight[bucket] = weight + (entry->used & bit ? entry->weight[bucket] : 0);
 	entry->used |= bit;
+	if (stack->reader.given)
+		stack->reader.given(stack->reader.data, number, state, causes[cause], weight);
 }
 
 struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
@@ -416,6 +418,21 @@ void mca_cycle_stack_from_times(struct pesa_mca_cycle_stack *stack,
 		from.now++;
 	}
 	stack->cycles = from.now;
+}
+
+void mca_cycle_stack_read(struct pesa_mca_cycle_stack *stack, const struct mca_cycle_reader *reader)
+{
+	stack->reader = *reader;
+}
+
+unsigned int mca_cycle_stack_oldest(const struct pesa_mca_cycle_stack *stack)
+{
+	return stack->oldest;
+}
+
+unsigned int mca_cycle_stack_next(const struct pesa_mca_cycle_stack *stack)
+{
+	return stack->dispatched;
 }
 
 uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack)

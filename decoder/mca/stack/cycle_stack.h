@@ -22,4 +22,19 @@ struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, u
 /* The cycle is over, and `more` cycles after it in which nothing happens, if none retired in it. */
 void mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more);
 
+/* Called at the end of each cycle, for each instruction that gets a part of it.  `number` is counted
+ * since the start of the run; weights as in struct pesa_mca_bucket. */
+struct mca_cycle_reader {
+	void (*given)(void *data, unsigned int number, unsigned int state, uint16_t cause,
+		      uint64_t weight);
+	void *data; /* its first argument */
+};
+
+void mca_cycle_stack_read(struct pesa_mca_cycle_stack *stack,
+			  const struct mca_cycle_reader *reader);
+/* The oldest instruction that has not retired, and the next one to be dispatched, since the start of
+ * the run. */
+unsigned int mca_cycle_stack_oldest(const struct pesa_mca_cycle_stack *stack);
+unsigned int mca_cycle_stack_next(const struct pesa_mca_cycle_stack *stack);
+
 #endif
