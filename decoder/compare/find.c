@@ -16,9 +16,6 @@
 #include "decoder/compare/waits.h"
 
 #define AGAIN_MAX 2 /* searches after the first one */
-/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes 10 s on
- * two processors; one search in about thirty of random programs with several deviations is longer. */
-#define EFFORT_MAX 64000000
 #define NEARER	   0.7 /* of the differences that are left, to be preferred to the search before */
 
 static void search_free(struct compare_search *search)
@@ -444,14 +441,6 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
 	return error;
-}
-
-bool compare_is_exhausted(struct pesa_compare *compare)
-{
-	bool exhausted = compare->predictor.instructions > EFFORT_MAX;
-
-	compare->ended_early |= exhausted;
-	return exhausted;
 }
 
 struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options)
