@@ -15,8 +15,8 @@
 #include "decoder/compare/search.h"
 #include "decoder/compare/waits.h"
 
-#define AGAIN_MAX 2 /* searches after the first one */
-#define NEARER	   0.7 /* of the differences that are left, to be preferred to the search before */
+#define AGAIN_MAX 2   /* searches after the first one */
+#define NEARER	  0.7 /* of the differences that are left, to be preferred to the search before */
 
 static void search_free(struct compare_search *search)
 {

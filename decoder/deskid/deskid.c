@@ -354,7 +354,7 @@ struct pesa_error *pesa_deskid_apply(const struct pesa_deskid *deskid, enum pesa
 {
 	size_t count = pesa_deskid_count(deskid);
 	struct pesa_profile_cycles *cycles = calloc(count + 1, sizeof(*cycles));
-	struct pesa_error *error;
+	struct pesa_error *error = NULL;
 
 	if (!cycles)
 		return pesa_error_no_memory();
