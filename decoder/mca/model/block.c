@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Binding decoded instructions to a model, for the engine. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,7 @@ struct found_opcode {
 
 /* An instruction as it was bound, before what depends on its place in the block. */
 struct bound {
-	/* what it was bound from; bits 0: nothing that is bound again in this way */
-	uint32_t bits;
-	uint16_t opcode, sew;
+	uint16_t opcode, sew; /* with the bits, what it was bound from */
 	enum pesa_mca_lmul lmul;
 	struct mca_description *description; /* that of `lowered` */
 	struct mca_lowered lowered;
@@ -60,8 +59,9 @@ struct mca_binder {
 	struct mca_description *shared[SHARED_LISTS];
 	struct register_use *registers[MCA_REGISTER_COUNT]; /* used in a block */
 	struct found_opcode found[OPCODES_REMEMBERED];	    /* by the low bits of its number */
-	struct bound bound[BOUND_REMEMBERED];		    /* by place_of() */
 	uint16_t taken[MCA_RESOURCES_MAX + 1];		    /* by bit: see mca_take_in_order() */
+	uint32_t bits[BOUND_REMEMBERED];      /* of those bound, by place_of(); 0: none */
+	struct bound bound[BOUND_REMEMBERED]; /* not set where there are no bits; the last member */
 };
 
 /* How many of `count` advances are of operands before `operand`; they are in the order of operands. */
@@ -506,12 +506,15 @@ static int find_opcode(struct mca_binder *binder, const char *name)
 }
 
 /* Those with a latency of their own have a description of their own, and are not bound alike. */
-static void remember(const struct pesa_mca_instruction *instruction, struct bound *bound)
+static void remember(struct mca_binder *binder, const struct pesa_mca_instruction *instruction,
+		     unsigned int place)
 {
+	struct bound *bound = &binder->bound[place];
+
 	if (instruction->pseudo || instruction->latency >= 0 || instruction->no_units ||
 	    instruction->sew > UINT16_MAX)
 		return;
-	bound->bits = instruction->insn.bits;
+	binder->bits[place] = instruction->insn.bits;
 	bound->opcode = instruction->insn.opcode;
 	bound->lmul = instruction->lmul;
 	bound->sew = (uint16_t)instruction->sew;
@@ -520,14 +523,16 @@ static void remember(const struct pesa_mca_instruction *instruction, struct boun
 /* Bind an instruction, without what depends on its place.  No description: it is not supported. */
 static struct pesa_error *bind_anywhere(struct mca_binder *binder,
 					const struct pesa_mca_instruction *instruction,
-					struct bound *bound)
+					unsigned int place)
 {
 	const char *name = instruction->pseudo ? instruction->pseudo
 					       : pesa_opcode_get(instruction->insn.opcode)->name;
 	int opcode = find_opcode(binder, name);
+	struct bound *bound = &binder->bound[place];
 	struct operands operands = {0};
 	struct pesa_error *error;
 
+	binder->bits[place] = 0;
 	*bound = (struct bound){.flow = flow_of(instruction)};
 	describe_flow(instruction, bound->flow, &bound->lowered);
 	if (opcode < 0)
@@ -540,25 +545,26 @@ static struct pesa_error *bind_anywhere(struct mca_binder *binder,
 	if (!error && bound->description)
 		error = lower(binder, &operands, &bound->lowered);
 	if (!error)
-		remember(instruction, bound);
+		remember(binder, instruction, place);
 	return error;
 }
 
 /* Where an instruction is remembered. */
-static struct bound *place_of(struct mca_binder *binder,
-			      const struct pesa_mca_instruction *instruction)
+static unsigned int place_of(const struct pesa_mca_instruction *instruction)
 {
 	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
 			UINT64_C(0x9e3779b97f4a7c15);
 
-	return &binder->bound[(hash >> 32) % BOUND_REMEMBERED];
+	return (unsigned int)(hash >> 32) % BOUND_REMEMBERED;
 }
 
 /* Whether an instruction is bound as the remembered one. */
-static bool is_bound_alike(const struct bound *bound,
+static bool is_bound_alike(const struct mca_binder *binder, unsigned int place,
 			   const struct pesa_mca_instruction *instruction)
 {
-	return instruction->insn.bits && bound->bits == instruction->insn.bits &&
+	const struct bound *bound = &binder->bound[place];
+
+	return instruction->insn.bits && binder->bits[place] == instruction->insn.bits &&
 	       bound->opcode == instruction->insn.opcode && bound->lmul == instruction->lmul &&
 	       bound->sew == instruction->sew && !instruction->pseudo && instruction->latency < 0 &&
 	       !instruction->no_units;
@@ -581,12 +587,13 @@ static struct pesa_error *bind(struct mca_binder *binder,
 {
 	struct pesa_mca_block *block = binder->block;
 	struct mca_lowered *lowered = &block->lowered[block->count];
-	struct bound *bound = place_of(binder, instruction);
+	unsigned int place = place_of(instruction);
+	const struct bound *bound = &binder->bound[place];
 	struct pesa_error *error = NULL;
 
 	/* Where all instances of an opcode have the operands of the first one, so has this one. */
-	if (!binder->options->own_operands || !is_bound_alike(bound, instruction))
-		error = bind_anywhere(binder, instruction, bound);
+	if (!binder->options->own_operands || !is_bound_alike(binder, place, instruction))
+		error = bind_anywhere(binder, instruction, place);
 	if (error)
 		return error;
 	if (!bound->lowered.description && !instruction->barrier)
@@ -698,9 +705,10 @@ struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
 					 model->name, options->processor);
 	/* The struct itself is allocated in its arena. */
 	mca_arena_init(&arena, sizeof(*binder) + BYTES);
-	binder = mca_arena_take(&arena, sizeof(*binder));
+	binder = mca_arena_take_raw(&arena, sizeof(*binder));
 	if (!binder)
 		return pesa_error_no_memory();
+	memset(binder, 0, offsetof(struct mca_binder, bound));
 	binder->arena = arena;
 	binder->model = model;
 	binder->processor = processor;
