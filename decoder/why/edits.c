@@ -85,7 +85,8 @@ static bool apply(const struct edit *edit, unsigned int *due,
 		make_move(instruction, kept, value);
 		return true;
 	case PESA_WHY_REUSED:
-		make_move(instruction, value, kept);
+		/* What needs the value finds it there: a slot to issue is all that it takes. */
+		make_move(instruction, kept, kept);
 		return true;
 	}
 	return false;
