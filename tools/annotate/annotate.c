@@ -550,6 +550,12 @@ static int annotate(struct annotating *annotating)
 					    annotating->wanted->cpu);
 		if (error)
 			return profile_fail("annotate", error);
+		if (annotating->wanted->cpu && !annotating->plain.deskid) {
+			fprintf(stderr,
+				"pesa annotate: -mcpu names the model of --why, of --what-if and of "
+				"samples whose PC skids, of which this recording has none\n");
+			return 2; /* a usage error */
+		}
 	}
 	annotating->isas = listing_isas_create(&annotating->input);
 	annotating->sources = source_texts_create(annotating->wanted->input.symbol_root);
