@@ -438,7 +438,7 @@ struct pesa_error *compare_try_opcode(struct compare_search *search,
 
 /* ---- Effort ---------------------------------------------------------------------------------- */
 
-/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes 10 s on
+/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes 13 s on
  * two processors; one search in about thirty of random programs with several deviations is longer. */
 #define EFFORT_MAX 64000000
 
