@@ -29,24 +29,6 @@ void pesa_compare_options_default(struct pesa_compare_options *options)
 
 /* ---- Prediction ------------------------------------------------------------------------------ */
 
-/* Build the model with the known settings of this core. */
-static struct pesa_error *make_model(struct pesa_compare *compare)
-{
-	const struct pesa_compare_core *core = &compare->options.core;
-	struct pesa_error *error = pesa_mca_model_vary(compare->base, &compare->model);
-
-	if (error)
-		return error;
-	if (core->retire_width && pesa_mca_model_is_out_of_order(compare->model))
-		compare->model->retire_width = core->retire_width;
-	if (core->reorder_buffer && pesa_mca_model_is_out_of_order(compare->model))
-		compare->model->reorder_buffer = core->reorder_buffer;
-	if (!compare->predictor.core.mispredict_penalty)
-		compare->predictor.core.mispredict_penalty =
-			pesa_mca_model_mispredict_penalty(compare->model);
-	return NULL;
-}
-
 static bool is_predicted(const struct compare_node *node)
 {
 	switch (node->flow) {
@@ -434,7 +416,8 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 		.warm = shape->warm,
 		.kinds = &compare->kinds,
 	};
-	struct pesa_error *error = make_model(compare);
+	struct pesa_error *error =
+		compare_make_model(compare->base, &compare->predictor, &compare->model);
 
 	compare->totals.cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
 	if (!error)

@@ -55,6 +55,25 @@ struct worker {
 	struct pesa_error *error;
 };
 
+struct pesa_error *compare_make_model(const struct pesa_mca_model *base,
+				      struct compare_predictor *predictor,
+				      struct pesa_mca_model **model)
+{
+	struct pesa_compare_core *core = &predictor->core;
+	bool out_of_order = pesa_mca_model_is_out_of_order(base);
+	struct pesa_error *error = pesa_mca_model_vary(base, model);
+
+	if (error)
+		return error;
+	if (core->retire_width && out_of_order)
+		(*model)->retire_width = core->retire_width;
+	if (core->reorder_buffer && out_of_order)
+		(*model)->reorder_buffer = core->reorder_buffer;
+	if (!core->mispredict_penalty)
+		core->mispredict_penalty = pesa_mca_model_mispredict_penalty(*model);
+	return NULL;
+}
+
 /* Whether the step is in another fetch block than the previous step. */
 static bool begins_block(const struct compare_predictor *predictor, const struct compare_step *step)
 {

@@ -50,6 +50,11 @@ struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
 					 const struct pesa_mca_model *model,
 					 const uint8_t *selected,
 					 struct compare_predicted *predicted, int32_t *classes);
+/* The model with what is known of the core: a variation of `base`, which the caller frees.  The
+ * predictor's core gets the model's penalty of a mispredict, unless it has one. */
+struct pesa_error *compare_make_model(const struct pesa_mca_model *base,
+				      struct compare_predictor *predictor,
+				      struct pesa_mca_model **model);
 /* One step of a path as an instruction to bind, with what was measured: misses, mispredicts. */
 struct pesa_mca_instruction compare_path_instruction(const struct compare_predictor *predictor,
 						     const struct compare_path *path,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "decoder/deskid/inside.h"
-#include "decoder/mca/model/model.h"
 #include "pesa/record.h"
 
 #define PATHS_DEFAULT 400
@@ -207,24 +206,12 @@ static void fill(struct pesa_deskid *deskid)
 
 static struct pesa_error *make_model(struct pesa_deskid *deskid, const struct pesa_mca_model *base)
 {
-	const struct pesa_compare_core *core = &deskid->options.core;
-	struct pesa_error *error = pesa_mca_model_vary(base, &deskid->model);
-
-	if (error)
-		return error;
 	deskid->out_of_order = pesa_mca_model_is_out_of_order(base);
-	if (core->retire_width && deskid->out_of_order)
-		deskid->model->retire_width = core->retire_width;
-	if (core->reorder_buffer && deskid->out_of_order)
-		deskid->model->reorder_buffer = core->reorder_buffer;
 	deskid->predictor = (struct compare_predictor){
 		.processor = deskid->options.processor,
-		.core = *core,
+		.core = deskid->options.core,
 	};
-	if (!core->mispredict_penalty)
-		deskid->predictor.core.mispredict_penalty =
-			pesa_mca_model_mispredict_penalty(deskid->model);
-	return NULL;
+	return compare_make_model(base, &deskid->predictor, &deskid->model);
 }
 
 static struct pesa_error *allocate(struct pesa_deskid *deskid)
