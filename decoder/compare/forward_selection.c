@@ -13,8 +13,8 @@
 #define TRIALS_MAX   16	 /* values tried for one candidate */
 #define SIZE_PENALTY 4.0 /* twice the log-likelihood, for a number that is doubled */
 #define WIDER	     0.5 /* of that, for several SchedWrites or single opcodes */
-#define TIE_GAIN     0.9 /* minimum gain of a tie, relative to the best candidate; of */
-#define TIE_OPCODES  0.7 /* opcodes alone, which take turns in a chain of dependences */
+#define TIE_GAIN     0.9 /* minimum gain of a tie, relative to the best candidate */
+#define TIE_OPCODES  0.7 /* likewise, of opcodes alone, which take turns in a chain of dependences */
 #define CHOICE_GAIN  0.3 /* likewise, of its first step, to choose its value */
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5

@@ -176,7 +176,7 @@ struct mca_fast {
 
 	bool once; /* one iteration: */
 	struct mca_fast_front_end front_end;
-	struct mca_fast_times times; /* by number */
+	struct mca_times times; /* by number */
 
 	struct mca_steady steady;
 	struct mca_fast_snapshots snapshots;

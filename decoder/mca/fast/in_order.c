@@ -16,7 +16,9 @@ struct in_order {
 	struct pesa_mca_cycle_stack *stack;
 	uint32_t bandwidth, issued_in_cycle; /* micro-ops */
 	uint32_t carried, carry_over;	     /* an instruction that is issuing still, or NONE */
-	uint32_t *issued;		     /* numbers: not retired; in the engine's order */
+	int32_t *
+		latency; /* by number: of all results, in place of the plan's; negative: the plan's */
+	uint32_t *issued; /* numbers: not retired; in the engine's order */
 	uint32_t issued_count;
 	uint64_t first_end;  /* cycle: the first of them has executed */
 	uint64_t write_back; /* cycle: until it, what writes back earlier waits */
@@ -32,11 +34,11 @@ static const struct mca_lowered *lowered_of(const struct in_order *run, uint32_t
 	return &run->fast->block->lowered[number];
 }
 
-static uint32_t latency_of(const struct mca_fast *fast, uint32_t number)
+static uint32_t latency_of(const struct in_order *run, uint32_t number)
 {
-	int32_t given = fast->times.latency[number];
+	int32_t given = run->latency[number];
 
-	return given < 0 ? fast->plan[number].latency : (uint32_t)given;
+	return given < 0 ? run->fast->plan[number].latency : (uint32_t)given;
 }
 
 static void note(struct in_order *run, struct pesa_error *error)
@@ -68,7 +70,7 @@ static void retire(struct in_order *run, uint32_t number)
 
 static void retire_executed(struct in_order *run)
 {
-	const struct mca_fast_times *times = &run->fast->times;
+	const struct mca_times *times = &run->fast->times;
 
 	if (run->first_end > run->fast->now)
 		return;
@@ -110,12 +112,12 @@ static void carry_over(struct in_order *run)
 /* ---- Issue ----------------------------------------------------------------------------------- */
 
 /* Cycles until the result is there for the operand; *unknown: its writer has to retire first. */
-static int64_t cycles_left(const struct mca_fast *fast, const struct mca_fast_edge *edge,
+static int64_t cycles_left(const struct in_order *run, const struct mca_fast_edge *edge,
 			   uint32_t writer, bool *unknown)
 {
-	const struct mca_fast_times *times = &fast->times;
-	int32_t given = times->latency[writer];
-	int64_t now = (int64_t)fast->now;
+	const struct mca_times *times = &run->fast->times;
+	int32_t given = run->latency[writer];
+	int64_t now = (int64_t)run->fast->now;
 
 	if (times->retired[writer] != UINT64_MAX) {
 		int32_t after = edge->at_retirement ? edge->delay : edge->late;
@@ -126,17 +128,17 @@ static int64_t cycles_left(const struct mca_fast *fast, const struct mca_fast_ed
 		*unknown = true;
 		return 0;
 	}
-	if (fast->now < times->executed[writer])
+	if (run->fast->now < times->executed[writer])
 		return (int64_t)times->dispatched[writer] +
 		       (given < 0 ? edge->delay : given - edge->advance) - now;
 	return given < 0 ? edge->rest : -edge->advance;
 }
 
 /* Cycles until the operands can be read, as the engine finds them: those of the first that cannot. */
-static uint64_t operand_hazard(const struct mca_fast *fast, uint32_t number)
+static uint64_t operand_hazard(const struct in_order *run, uint32_t number)
 {
-	const struct mca_fast_instruction *plan = &fast->plan[number];
-	const struct mca_fast_edge *edge = &fast->sources[plan->first_source];
+	const struct mca_fast_instruction *plan = &run->fast->plan[number];
+	const struct mca_fast_edge *edge = &run->fast->sources[plan->first_source];
 	const struct mca_fast_edge *end = edge + plan->sources;
 
 	while (edge < end) {
@@ -145,7 +147,7 @@ static uint64_t operand_hazard(const struct mca_fast *fast, uint32_t number)
 		bool unknown = false;
 
 		for (; edge < end && edge->read == read; edge++) {
-			int64_t cycles = cycles_left(fast, edge, number - edge->distance, &unknown);
+			int64_t cycles = cycles_left(run, edge, number - edge->distance, &unknown);
 
 			if (cycles > hazard)
 				hazard = cycles;
@@ -161,9 +163,9 @@ static uint64_t operand_hazard(const struct mca_fast *fast, uint32_t number)
 static uint32_t first_write_back(const struct in_order *run, uint32_t number)
 {
 	const struct mca_lowered *lowered = lowered_of(run, number);
-	uint32_t first = latency_of(run->fast, number);
+	uint32_t first = latency_of(run, number);
 
-	for (unsigned int i = 0; i < lowered->writes && run->fast->times.latency[number] < 0; i++)
+	for (unsigned int i = 0; i < lowered->writes && run->latency[number] < 0; i++)
 		if ((uint32_t)lowered->write[i].latency < first)
 			first = (uint32_t)lowered->write[i].latency;
 	return first;
@@ -184,7 +186,7 @@ static bool retires_out_of_order(const struct in_order *run, uint32_t number)
 static bool can_issue(struct in_order *run, uint32_t number)
 {
 	struct mca_fast *fast = run->fast;
-	uint64_t hazard = operand_hazard(fast, number), back;
+	uint64_t hazard = operand_hazard(run, number), back;
 
 	if (hazard) {
 		stall(run, hazard, MCA_STALL_OPERANDS);
@@ -223,7 +225,7 @@ static void try_issue(struct in_order *run, uint32_t number)
 {
 	struct mca_fast *fast = run->fast;
 	struct mca_pipe pipes[MCA_PIPES_MAX];
-	uint64_t end = fast->now + latency_of(fast, number);
+	uint64_t end = fast->now + latency_of(run, number);
 	bool carries_over;
 
 	if (!can_issue(run, number)) {
@@ -293,7 +295,7 @@ static void deliver(struct in_order *run)
 	if (!fast->front_end.options)
 		return;
 	if (lowered->late) {
-		fast->times.latency[fast->tail] =
+		run->latency[fast->tail] =
 			(int32_t)(fast->plan[fast->tail].latency + lowered->late);
 		note(run, mca_cycle_stack_missed(run->stack, fast->tail));
 	}
@@ -389,11 +391,12 @@ struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
 	if (error)
 		return error;
 	run.issued = mca_arena_take_raw(&fast.arena, block->count * sizeof(*run.issued));
-	for (unsigned int i = 0; i < block->count; i++) {
+	run.latency = mca_arena_take_raw(&fast.arena, block->count * sizeof(*run.latency));
+	for (unsigned int i = 0; i < block->count && run.latency; i++) {
 		fast.times.retired[i] = UINT64_MAX;
-		fast.times.latency[i] = -1;
+		run.latency[i] = -1;
 	}
-	error = run.issued ? execute(&run) : pesa_error_no_memory();
+	error = run.issued && run.latency ? execute(&run) : pesa_error_no_memory();
 	mca_fast_free(&fast);
 	return error;
 }

@@ -263,6 +263,8 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 	const struct pesa_mca_block *block = fast->block;
 	uint32_t entries = pesa_mca_model_reorder_buffer(fast->model);
 	unsigned int before = fast->once ? 0 : block->count; /* of the iteration before */
+	/* In order nothing is ready before others, and operands look for their writers. */
+	bool out_of_order = pesa_mca_model_is_out_of_order(fast->model);
 	struct planner planner = {.fast = fast};
 	struct mca_unit_use *use;
 	uint8_t *of_description;
@@ -274,9 +276,12 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 	fast->users = fast->sources + edges_at_most(block);
 	use = (struct mca_unit_use *)(fast->users + edges_at_most(block));
 	of_description = (uint8_t *)(use + uses_at_most(block));
-	make_kinds(fast, use, of_description);
+	if (out_of_order)
+		make_kinds(fast, use, of_description);
 	for (unsigned int i = 0; i < block->count; i++)
-		describe(fast, i, of_description[block->lowered[i].description->number], entries);
+		describe(fast, i,
+			 out_of_order ? of_description[block->lowered[i].description->number] : 0,
+			 entries);
 	for (unsigned int i = 0; i < before; i++)
 		enter_writes(&planner, i, &block->lowered[i]);
 	for (unsigned int i = 0; i < block->count; i++) {
@@ -288,5 +293,6 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 		fast->plan[i].sources = planner.sources - fast->plan[i].first_source;
 		enter_writes(&planner, before + i, lowered);
 	}
-	sort_by_writer(fast);
+	if (out_of_order)
+		sort_by_writer(fast);
 }

@@ -459,7 +459,7 @@ static bool retire_cycle(struct mca_fast *fast)
 /* The next cycle in which something can happen, after one in which nothing did. */
 static uint64_t next_cycle(const struct mca_fast *fast)
 {
-	uint64_t next = next_in_wheel(fast);
+	uint64_t next = next_in_wheel(fast), resumes = mca_fast_resumes(fast);
 	const struct mca_fast_inflight *oldest = mca_fast_inflight(fast, fast->head);
 
 	if (fast->head != fast->tail && oldest->stage == MCA_ISSUED && oldest->time + 1 < next)
@@ -470,8 +470,8 @@ static uint64_t next_cycle(const struct mca_fast *fast)
 		next = fast->resources.earliest_release;
 	if (fast->leaving.count && fast->leaving.free[fast->leaving.first] < next)
 		next = fast->leaving.free[fast->leaving.first];
-	if (mca_fast_resumes(fast) < next)
-		next = mca_fast_resumes(fast);
+	if (resumes < next)
+		next = resumes;
 	return next > fast->now ? next : fast->now + 1;
 }
 
@@ -553,7 +553,6 @@ static void take_times(struct mca_fast *fast, char **memory)
 	fast->times.dispatched = piece(memory, size);
 	fast->times.executed = piece(memory, size);
 	fast->times.retired = piece(memory, size);
-	fast->times.latency = piece(memory, size / 2);
 	fast->times.has_events = fast->front_end.options;
 }
 
@@ -601,7 +600,7 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	places = ring_size(fast);
 	fast->mask = places - 1;
 	size = places * (sizeof(*fast->ring) + sizeof(*fast->groups) + 2 * sizeof(uint32_t)) +
-	       units * sizeof(*busy) + (fast->once ? 4 * block->count * sizeof(uint64_t) : 0) +
+	       units * sizeof(*busy) + (fast->once ? 3 * block->count * sizeof(uint64_t) : 0) +
 	       leaving_entries(fast, options) * sizeof(uint64_t) + mca_fast_snapshot_size(fast);
 	memory = mca_arena_take_raw(&fast->arena, size);
 	if (!memory) {

@@ -344,7 +344,7 @@ struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_sta
 struct from_times {
 	struct pesa_mca_cycle_stack *stack;
 	const struct pesa_mca_block *block;
-	const struct mca_fast_times *times;
+	const struct mca_times *times;
 	unsigned int oldest; /* number of the first that has not retired */
 	uint64_t now;
 };
@@ -360,7 +360,7 @@ static unsigned int cause_of(const struct from_times *from, unsigned int number)
 	return lowered->mispredicted ? CAUSE_MISPREDICTED : CAUSE_NONE;
 }
 
-/* The oldest instruction has an event and is not done: see cycle_end(). */
+/* The oldest instruction has an event and is not done: see mca_cycle_stack_end(). */
 static bool is_blocked(const struct from_times *from)
 {
 	unsigned int oldest = from->oldest;
@@ -406,8 +406,7 @@ static void give_waiting(struct from_times *from, uint64_t end)
 }
 
 void mca_cycle_stack_from_times(struct pesa_mca_cycle_stack *stack,
-				const struct pesa_mca_block *block,
-				const struct mca_fast_times *times)
+				const struct pesa_mca_block *block, const struct mca_times *times)
 {
 	struct from_times from = {.stack = stack, .block = block, .times = times};
 

@@ -9,16 +9,13 @@
 
 struct pesa_mca_cycle_stack;
 
-struct mca_fast_times {
+struct mca_times {
 	uint64_t *dispatched, *executed, *retired;
-	int32_t *
-		latency; /* in order: of all results, in place of the plan's; negative: the plan's */
 	bool has_events; /* loads that miss and mispredicted branches are events of the run */
 };
 
 /* Fill an empty cycle stack from the times of a run of one iteration, out of order. */
 void mca_cycle_stack_from_times(struct pesa_mca_cycle_stack *stack,
-				const struct pesa_mca_block *block,
-				const struct mca_fast_times *times);
+				const struct pesa_mca_block *block, const struct mca_times *times);
 
 #endif
