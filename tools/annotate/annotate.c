@@ -551,9 +551,10 @@ static int annotate(struct annotating *annotating)
 		if (error)
 			return profile_fail("annotate", error);
 		if (annotating->wanted->cpu && !annotating->plain.deskid) {
-			fprintf(stderr,
-				"pesa annotate: -mcpu names the model of --why, of --what-if and of "
-				"samples whose PC skids, of which this recording has none\n");
+			profile_complain(
+				"annotate",
+				"-mcpu names the model of --why, of --what-if and of samples "
+				"whose PC skids, of which this recording has none");
 			return 2; /* a usage error */
 		}
 	}
