@@ -11,13 +11,10 @@ With -o the table in FILE (Documentation/compare.md) is replaced.  What --json h
 goes on where it was.
 """
 import argparse
-import concurrent.futures
 import json
 import os
 import random
-import shlex
 import struct
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -26,11 +23,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from accuracy import PESA, Failed, image, numbers, sound, text  # noqa: E402  pylint: disable=wrong-import-position
 from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
 from compare import comparison_of  # noqa: E402  pylint: disable=wrong-import-position
+from pool import gather, run  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- distribution: begin -->\n", "<!-- distribution: end -->\n"
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pesa", "distribution")
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PERIOD = 997
+APT_SECONDS = 1800
 CORES = "inorder-2,ooo-3,ooo-4,ooo-8"
 
 # ---- Programs: the package, and what it does ---------------------------------------------------------------------------
@@ -124,16 +123,9 @@ def numerals(folder):
 # ---- The packages ------------------------------------------------------------------------------------------------------
 
 
-def run(words, accepted=(0,), **more):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **more)
-    if done.returncode not in accepted:
-        raise Failed(f"{shlex.join(words)[:200]}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    return done.stdout.decode(errors="replace")
-
-
 def mirror():
     """Where this machine's apt gets the distribution from."""
-    targets = run(["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"])
+    targets = run(["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"]).decode()
     for line in targets.splitlines():
         site, _, origin = line.partition(" ")
         if origin == "Debian":
@@ -158,8 +150,8 @@ def sysroot(suite, packages):
         apt = ["apt-get", "-qq", "-o", f"Dir::Etc={work}/etc/apt", "-o", f"Dir::State={work}/state", "-o", f"Dir::State::status={work}/status",
                "-o", f"Dir::Cache={work}/cache", "-o", "APT::Architecture=riscv64", "-o", "APT::Architectures::=riscv64",
                "-o", "APT::Sandbox::User=", "-o", "APT::Install-Recommends=false"]
-        run(apt + ["update"])
-        run(apt + ["-y", "--download-only", "install", "libc6"] + sorted(packages))
+        run(apt + ["update"], timeout=APT_SECONDS)
+        run(apt + ["-y", "--download-only", "install", "libc6"] + sorted(packages), timeout=APT_SECONDS)
         files = os.path.join(work, "root")
         for folder in ("bin", "lib", "sbin"):
             os.makedirs(os.path.join(files, "usr", folder))
@@ -183,9 +175,9 @@ def trial(root, name, core):
         run([PESA, "record", "-q", "-c", str(PERIOD), "--core", core, "--sysroot", root, "-o", data, "--", program] + words[1:],
             accepted=(0, 10, 20), timeout=900)  # the answers of minisat
         found = comparison_of(data)
-    return {"program": name, "core": core, "samples": found["samples"], "core_time": found["totals"]["measured"] / found["cycles"],
+    return [{"program": name, "core": core, "samples": found["samples"], "core_time": found["totals"]["measured"] / found["cycles"],
             "misfit": found["totals"]["misfit"], "findings": [one["change"] for one in found["classes"]],
-            "unexplained": found["unexplained"]["share"] if found["unexplained"] else 0}
+            "unexplained": found["unexplained"]["share"] if found["unexplained"] else 0}]
 
 
 def table(results, cores, suite):
@@ -217,32 +209,23 @@ def main():
     if unknown:
         parser.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
     root = sysroot(arguments.suite, {package for package, _ in PROGRAMS.values()})
-    results, failed = [], 0
+    results = []
     if arguments.json and os.path.exists(arguments.json):
         with open(arguments.json, encoding="utf-8") as file:
             results = json.load(file)
     wanted = [(name, core) for name in names for core in cores if not any((one["program"], one["core"]) == (name, core) for one in results)]
 
-    def one(name, core):
-        try:
-            result = trial(root, name, core)
-        except (Failed, subprocess.TimeoutExpired) as problem:
-            print(f"{name} {core}: {problem}", file=sys.stderr, flush=True)
-            return None
-        print(f"{name} {core}: {result['samples']} samples, core time {result['core_time']:.0%}, misfit {result['misfit']:.1%}, unexplained "
-              f"{result['unexplained']:.1%}; findings: {', '.join(result['findings']) or 'none'}", file=sys.stderr, flush=True)
-        return result
+    def tell(ended):
+        for one in ended:
+            print(f"{one['program']} {one['core']}: {one['samples']} samples, core time {one['core_time']:.0%}, misfit {one['misfit']:.1%}, "
+                  f"unexplained {one['unexplained']:.1%}; findings: {', '.join(one['findings']) or 'none'}", file=sys.stderr, flush=True)
+        results.extend(ended)
+        if arguments.json:
+            with open(arguments.json + ".part", "w", encoding="utf-8") as out:
+                json.dump(results, out, indent=1)
+            os.replace(arguments.json + ".part", arguments.json)
 
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for result in pool.map(lambda pair: one(*pair), wanted):
-            failed += not result
-            if not result:
-                continue
-            results.append(result)
-            if arguments.json:
-                with open(arguments.json + ".part", "w", encoding="utf-8") as out:
-                    json.dump(results, out, indent=1)
-                os.replace(arguments.json + ".part", arguments.json)
+    _, failed = gather(arguments.jobs, {f"{name} {core}": (trial, root, name, core) for name, core in wanted}, tell)
     printed = table(results, cores, arguments.suite)
     print(printed, end="")
     if arguments.output:

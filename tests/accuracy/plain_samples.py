@@ -12,7 +12,6 @@ each sample, which the estimate is not told.
 A skid is "front", or what pesa record --skid takes.  -o writes between two lines of the document.
 """
 import argparse
-import concurrent.futures
 import json
 import os
 import random
@@ -22,8 +21,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from accuracy import KINDS, O, PERIOD, PESA, Failed, next_scale, program, run  # noqa: E402  pylint: disable=wrong-import-position
+from accuracy import KINDS, O, PERIOD, PESA, next_scale, program, run  # noqa: E402  pylint: disable=wrong-import-position
 from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
+from pool import gather  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- plain samples: begin -->\n", "<!-- plain samples: end -->\n"
@@ -141,28 +141,18 @@ def main():
     names = [name for name in arguments.programs.split(",") if name]
     seeds = arguments.seeds.split(",") if arguments.seeds else [str(random.SystemRandom().randrange(1 << 40)) for _ in range(arguments.random)]
     pairs = [(name, core) for name in names + seeds for core in arguments.cores.split(",")]
-    results, failed = [], 0
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     missing = [name for name in names if not os.path.exists(os.path.join(O, "programs", name))]
     if missing:
         subprocess.run([os.path.join(here, "tools/programs"), "-o", os.path.join(O, "programs")] + missing, check=True)
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        running = {pool.submit(measure, name, core, arguments.skids.split(","), arguments.samples, arguments.mcpu): (name, core)
-                   for name, core in pairs}
-        try:
-            for one in concurrent.futures.as_completed(running):
-                try:
-                    results += one.result()
-                    for row in one.result():
-                        print(f"{row['program']} {row['core']} {row['skid']}: raw {percent(row['raw'])} flow {percent(row['flow'])} estimate "
-                              f"{percent(row['estimate'])} held {percent(row['held'])}", file=sys.stderr, flush=True)
-                except (Failed, subprocess.SubprocessError, OSError, ValueError) as failure:
-                    failed += 1
-                    print(f"{running[one]}: {failure}", file=sys.stderr, flush=True)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            print(f"interrupted: the tables are of {len({(r['program'], r['core']) for r in results})} of {len(running)} programs and cores",
-                  file=sys.stderr, flush=True)
+
+    def tell(rows):
+        for row in rows:
+            print(f"{row['program']} {row['core']} {row['skid']}: raw {percent(row['raw'])} flow {percent(row['flow'])} estimate "
+                  f"{percent(row['estimate'])} held {percent(row['held'])}", file=sys.stderr, flush=True)
+
+    results, failed = gather(arguments.jobs, {f"{name} {core}": (measure, name, core, arguments.skids.split(","), arguments.samples, arguments.mcpu)
+                                              for name, core in pairs}, tell)
     order = {pair: number for number, pair in enumerate(pairs)}
     results.sort(key=lambda one: order[one["program"], one["core"]])
     if arguments.json:

@@ -13,35 +13,27 @@ in FILE (Documentation/compare.md) are replaced.  An interrupt ends the trials: 
 repeats programs; --regressions runs those of random_seeds, where a finding was wrong once.
 """
 import argparse
-import concurrent.futures
 import contextlib
 import json
 import math
 import os
 import random
 import shlex
-import subprocess
 import sys
 import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from accuracy import PESA, Failed  # noqa: E402  pylint: disable=wrong-import-position
+from accuracy import PESA  # noqa: E402  pylint: disable=wrong-import-position
 from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
 from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_of  # noqa: E402  pylint: disable=wrong-import-position
+from pool import gather, run  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- random programs: begin -->\n", "<!-- random programs: end -->\n"
 SYSROOT = "/usr/riscv64-linux-gnu"
 SEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "random_seeds")
 ROUNDS = 4  # of the run that tells how long a round takes
-
-
-def run(words):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, check=False)
-    if done.returncode:
-        raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    return done.stdout
 
 
 class Trial:
@@ -240,21 +232,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.keep:
         os.makedirs(arguments.keep, exist_ok=True)
-    results, failed = [], 0
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        running = {pool.submit(trials_of, seed, core, arguments): (seed, core) for seed, core in pairs_of(arguments)}
-        try:
-            for one in concurrent.futures.as_completed(running):
-                try:
-                    results += one.result()
-                    print("\n".join(map(say, one.result())), file=sys.stderr, flush=True)
-                except (Failed, subprocess.SubprocessError, OSError, ValueError) as failure:
-                    failed += 1
-                    print(f"{running[one]}: {failure}", file=sys.stderr, flush=True)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            print(f"interrupted: the tables are of {len({(r['seed'], r['core']) for r in results})} of {len(running)} programs and cores",
-                  file=sys.stderr, flush=True)
+    results, failed = gather(arguments.jobs, {f"{seed} {core}": (trials_of, seed, core, arguments) for seed, core in pairs_of(arguments)},
+                             lambda ended: print("\n".join(map(say, ended)), file=sys.stderr, flush=True))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)

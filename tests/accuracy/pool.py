@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Commands of trials, and trials that run side by side: what there is of them when the user interrupts."""
+import concurrent.futures
+import shlex
+import subprocess
+import sys
+
+from accuracy import Failed  # pylint: disable=wrong-import-position
+
+
+def run(words, accepted=(0,), timeout=300):
+    """What a command prints; any other status than the accepted ones is a failure."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False)
+    if done.returncode not in accepted:
+        raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
+    return done.stdout
+
+
+def gather(jobs, tasks, tell):
+    """The results of all tasks that ended well, and how many did not.
+
+    `tasks`: by a name, the function that returns a list of results, and its arguments.  `tell` is called with the list of each as it
+    ends.  An interrupt ends them all: the results are of those that ended before."""
+    results, ended, failed = [], 0, 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(*task): name for name, task in tasks.items()}
+        try:
+            for one in concurrent.futures.as_completed(running):
+                try:
+                    results += one.result()
+                    ended += 1
+                    tell(one.result())
+                except (Failed, subprocess.SubprocessError, OSError, ValueError) as failure:
+                    failed += 1
+                    print(f"{running[one]}: {failure}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            print(f"interrupted: the tables are of {ended} of {len(running)} programs and cores", file=sys.stderr, flush=True)
+    return results, failed
