@@ -109,6 +109,8 @@ class Page:
         browser.pages[self.session] = self
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.command(domain + ".enable")
+        # A tab that is not in front has no focus: what it gave the focus to would not show it, whenever the browser is late.
+        self.command("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def command(self, method, **parameters):
         """Send a request about this page."""

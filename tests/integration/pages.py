@@ -77,8 +77,8 @@ def focus_is_seen(page, presses=16):
     for _ in range(presses):
         page.press("Tab")
         if page.evaluate("document.activeElement !== document.body && getComputedStyle(document.activeElement).outlineStyle === 'none'"):
-            return page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
-    return ""
+            return page.evaluate("[document.hasFocus(), document.activeElement.outerHTML.slice(0, 200)]")
+    return []
 
 
 def of_all(page, selector, expression):
