@@ -54,11 +54,21 @@ size_t terminal_text_next(const unsigned char *text, char escaped[TERMINAL_TEXT_
 	return length ? length : 1;
 }
 
+/* Visible ASCII, which most texts are made of. */
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
 bool terminal_text_is_safe(const char *text)
 {
 	char escaped[TERMINAL_TEXT_ESCAPE];
 
 	while (*text) {
+		if (is_plain((unsigned char)*text)) {
+			text++;
+			continue;
+		}
 		text += terminal_text_next((const unsigned char *)text, escaped);
 		if (*escaped)
 			return false;
@@ -117,8 +127,13 @@ void terminal_text_print(FILE *out, const char *text)
 	char escaped[TERMINAL_TEXT_ESCAPE];
 
 	while (*text) {
-		size_t bytes = terminal_text_next((const unsigned char *)text, escaped);
+		size_t bytes = 0;
 
+		while (is_plain((unsigned char)text[bytes]))
+			bytes++;
+		*escaped = '\0';
+		if (!bytes)
+			bytes = terminal_text_next((const unsigned char *)text, escaped);
 		if (*escaped)
 			fputs(escaped, out);
 		else

@@ -159,6 +159,9 @@ static struct pesa_error *find_used(struct finding *finding, const GElf_Shdr *he
 
 		/* Longer encodings than of 4 bytes are in no ratified extension. */
 		length = (bytes[at] & 3) == 3 ? 4 : 2;
+		/* Of most instructions the major opcode, neither JAL nor AUIPC, says enough. */
+		if ((bytes[at] & 0x7f) != 0x6f && (bytes[at] & 0x7f) != 0x17)
+			continue;
 		if (!function_used(bytes + at, data->d_size - at, header->sh_addr + at, &target) ||
 		    pesa_intervals_find(&finding->described, target))
 			continue;

@@ -135,40 +135,115 @@ static struct pesa_error *fill_shorts(struct pesa_isa *isa, const struct sequenc
 	return error;
 }
 
+/* Lists of opcodes by place, one after the other: that of place p is ids[starts[p]] to ids[starts[p + 1]]. */
+#define PLACES \
+	256 /* major opcode and funct3; also the values of funct7, of which there are fewer */
+
+struct lists_by_place {
+	uint16_t *ids;
+	size_t starts[PLACES + 1], next[PLACES];
+};
+
+/* For each opcode and place, in the order of trial: called to count, then to list. */
+static void place_add(struct lists_by_place *lists, unsigned int place, uint16_t id, bool counting)
+{
+	if (counting)
+		lists->starts[place + 1]++;
+	else
+		lists->ids[lists->next[place]++] = id;
+}
+
+/* Make room for what was counted. */
+static bool places_begin(struct lists_by_place *lists)
+{
+	for (unsigned int place = 0; place < PLACES; place++) {
+		lists->starts[place + 1] += lists->starts[place];
+		lists->next[place] = lists->starts[place];
+	}
+	lists->ids = malloc((lists->starts[PLACES] + 1) * sizeof(*lists->ids));
+	return lists->ids;
+}
+
+/* Opcodes by major opcode and funct3. */
+static void list_places(struct lists_by_place *places, const struct sequence *sequence,
+			bool counting)
+{
+	for (unsigned int i = 0; i < sequence->count; i++) {
+		const struct riscv_opcode *opcode = &riscv_opcodes[sequence->ids[i]];
+
+		unsigned int first = 0, last = 31;
+
+		if ((opcode->mask & 0x7c) == 0x7c)
+			first = last = opcode->match >> 2 & 0x1f;
+		for (unsigned int major = first; major <= last; major++) {
+			if ((opcode->match ^ (major << 2 | 3)) & opcode->mask & 0x7f)
+				continue;
+			for (unsigned int funct3 = 0; funct3 < 8; funct3++)
+				if (!((opcode->match ^ funct3 << 12) & opcode->mask & 0x7000))
+					place_add(places, funct3 << 5 | major, sequence->ids[i],
+						  counting);
+		}
+	}
+}
+
+/* Opcodes of a place by the bits of funct7 in `mask`. */
+static void list_parts(struct lists_by_place *parts, const uint16_t *ids, size_t count,
+		       unsigned int mask, bool counting)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct riscv_opcode *opcode = &riscv_opcodes[ids[i]];
+		unsigned int fixed = opcode->match & opcode->mask, tested = opcode->mask;
+		unsigned int any = mask & ~(tested >> 25), part = any;
+
+		do {
+			place_add(parts, (fixed >> 25 & 0x7f) | part, ids[i], counting);
+			part = (part - 1) & any;
+		} while (part != any);
+	}
+}
+
 /*
  * 32-bit instructions: major opcode and funct3 select a group of cells.  Within it, cells differ in
  * those bits of funct7 that an opcode of the group tests.
  */
 static struct pesa_error *fill_words(struct pesa_isa *isa, const struct sequence *sequence,
-				     struct list_store *store, uint16_t *ids)
+				     struct list_store *store)
 {
+	struct lists_by_place places = {0};
 	struct pesa_error *error = NULL;
-	uint16_t *in_major = ids + sequence->count, *in_place = in_major + sequence->count;
 
 	memset(isa->cells_32, 0xff, sizeof(isa->cells_32));
-	for (unsigned int major = 0; major < 32; major++) {
-		size_t majors =
-			select_ids(in_major, sequence->ids, sequence->count, major << 2 | 3, 0x7f);
+	list_places(&places, sequence, true);
+	if (!places_begin(&places))
+		return pesa_error_no_memory();
+	list_places(&places, sequence, false);
+	for (unsigned int place = 0; place < PLACES && !error; place++) {
+		const uint16_t *ids = places.ids + places.starts[place];
+		size_t count = places.starts[place + 1] - places.starts[place];
+		struct lists_by_place parts = {0};
+		unsigned int mask = 0, part;
 
-		for (unsigned int funct3 = 0; funct3 < 8; funct3++) {
-			unsigned int place = funct3 << 5 | major, mask = 0, part;
-			size_t places =
-				select_ids(in_place, in_major, majors, funct3 << 12, 0x7000);
-
-			for (size_t i = 0; i < places; i++)
-				mask |= riscv_opcodes[in_place[i]].mask >> 25 & 0x7f;
-			isa->funct7_masks[place] = mask;
-			part = mask;
-			do {
-				size_t count = select_ids(ids, in_place, places,
-							  (uint64_t)part << 25, 0xfe000000);
-
-				isa->cells_32[part << 8 | place] =
-					cell_for(store, ids, count, &error);
-				part = (part - 1) & mask;
-			} while (part != mask);
+		for (size_t i = 0; i < count; i++)
+			mask |= riscv_opcodes[ids[i]].mask >> 25 & 0x7f;
+		isa->funct7_masks[place] = mask;
+		if (!count)
+			continue;
+		list_parts(&parts, ids, count, mask, true);
+		if (!places_begin(&parts)) {
+			error = pesa_error_no_memory();
+			break;
 		}
+		list_parts(&parts, ids, count, mask, false);
+		part = mask;
+		do {
+			isa->cells_32[part << 8 | place] =
+				cell_for(store, parts.ids + parts.starts[part],
+					 parts.starts[part + 1] - parts.starts[part], &error);
+			part = (part - 1) & mask;
+		} while (part != mask);
+		free(parts.ids);
 	}
+	free(places.ids);
 	return error;
 }
 
@@ -185,7 +260,7 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 		.slots = calloc(SLOT_COUNT, sizeof(uint16_t)),
 		.slot_count = SLOT_COUNT,
 	};
-	uint16_t *ids = malloc(3 * riscv_opcode_count * sizeof(*ids)); /* temporary selections */
+	uint16_t *ids = malloc(riscv_opcode_count * sizeof(*ids)); /* a temporary selection */
 	struct pesa_error *error = NULL;
 
 	isa->shorts = calloc(RISCV_SHORTS, sizeof(*isa->shorts));
@@ -204,7 +279,7 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 	if (error)
 		goto out;
 	sequence_fill(&sequence, isa, 4);
-	error = fill_words(isa, &sequence, &store, ids);
+	error = fill_words(isa, &sequence, &store);
 	if (error)
 		goto out;
 	isa->lists = store.lists;

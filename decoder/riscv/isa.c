@@ -276,19 +276,38 @@ static void fill_members(struct pesa_isa *isa)
 		}
 }
 
+/* Set the width and the features that a string names. */
+static struct pesa_error *read_string(struct pesa_isa *isa, const char *string)
+{
+	char *lower = strdup(string);
+	struct pesa_error *error;
+
+	if (!lower)
+		return pesa_error_no_memory();
+	for (char *c = lower; *c; c++)
+		*c = tolower((unsigned char)*c);
+	error = parse(isa, string, lower);
+	free(lower);
+	return error;
+}
+
+struct pesa_error *pesa_isa_check(const char *string)
+{
+	struct pesa_isa *isa = calloc(1, sizeof(*isa));
+	struct pesa_error *error = isa ? read_string(isa, string) : pesa_error_no_memory();
+
+	free(isa);
+	return error;
+}
+
 struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa)
 {
 	struct pesa_isa *result = calloc(1, sizeof(*result));
-	char *lower = strdup(string);
-	struct pesa_error *error = NULL;
+	struct pesa_error *error;
 
-	if (!result || !lower) {
-		error = pesa_error_no_memory();
-		goto out;
-	}
-	for (char *c = lower; *c; c++)
-		*c = tolower((unsigned char)*c);
-	error = parse(result, string, lower);
+	if (!result)
+		return pesa_error_no_memory();
+	error = read_string(result, string);
 	if (error)
 		goto out;
 	combine(result);
@@ -313,7 +332,6 @@ struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa)
 	*isa = result;
 	result = NULL;
 out:
-	free(lower);
 	pesa_isa_free(result);
 	return error;
 }

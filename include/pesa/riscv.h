@@ -63,6 +63,9 @@ struct pesa_isa;
  * with pesa_isa_free() (NULL is allowed).
  * @any_thread @caller_owns */
 struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa);
+/** Check a string for pesa_isa_create(): the same errors, without making the instruction set.
+ * @any_thread @caller_owns */
+struct pesa_error *pesa_isa_check(const char *string);
 /** Free an instruction set.  NULL is allowed.
  * @one_thread @takes_object */
 void pesa_isa_free(struct pesa_isa *isa);

@@ -381,7 +381,12 @@ static void an_isa_string_that_is_wrong_is_an_error_that_names_what(void **state
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct pesa_isa *isa = NULL;
 		struct pesa_error *error = pesa_isa_create(bad[i].string, &isa);
+		struct pesa_error *checked = pesa_isa_check(bad[i].string);
 
+		assert_int_equal(!checked, !error);
+		if (checked)
+			assert_string_equal(checked->message, error->message);
+		pesa_error_free(checked);
 		if (!bad[i].message) {
 			assert_null(error);
 			pesa_isa_free(isa);

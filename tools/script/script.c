@@ -101,16 +101,37 @@ static bool is_kernel(uint16_t misc)
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
+/* Lines are many: they are put together without formats, which would take most of the time. */
+static void add_number(struct ui_text *line, const char *before, uint64_t number)
+{
+	ui_text_put(line, before);
+	ui_text_put_number(line, number, 10, 0, ' ');
+}
+
+static void add_hex(struct ui_text *line, const char *before, uint64_t number)
+{
+	ui_text_put(line, before);
+	ui_text_put_number(line, number, 16, 0, ' ');
+}
+
+static void add_symbol(struct ui_text *line, const struct script_place *place)
+{
+	ui_text_put_safe(line, place->symbol->name);
+	add_hex(line, "+0x", place->address - place->symbol->start);
+}
+
 static void add_place(struct script *script, const struct script_place *place)
 {
 	struct ui_text *line = &script->line;
 
+	ui_text_put(line, " ");
 	if (place->symbol)
-		ui_text_add_safe(line, " %s+0x%" PRIx64, place->symbol->name,
-				 place->address - place->symbol->start);
+		add_symbol(line, place);
 	else
-		ui_text_add(line, " [unknown]");
-	ui_text_add_safe(line, " (%s)", place->dso ? place->dso->path : "unmapped");
+		ui_text_put(line, "[unknown]");
+	ui_text_put(line, " (");
+	ui_text_put_safe(line, place->dso ? place->dso->path : "unmapped");
+	ui_text_put(line, ")");
 }
 
 static const char *pc_text(const struct shown *shown)
@@ -127,25 +148,32 @@ static void add_record(struct script *script, const struct shown *shown)
 	char cause[CAUSE_TEXT_MAX];
 
 	if (shown->has_details) {
-		ui_text_add(line, " %s instret=%u", pesa_state_name(details->state),
-			    details->instret);
-		if (details->cause_offset || details->cause)
-			ui_text_add_safe(line, " cause@%u=%s", details->cause_offset,
+		ui_text_put(line, " ");
+		ui_text_put(line, pesa_state_name(details->state));
+		add_number(line, " instret=", details->instret);
+		if (details->cause_offset || details->cause) {
+			add_number(line, " cause@", details->cause_offset);
+			ui_text_put(line, "=");
+			ui_text_put_safe(line,
 					 cycle_cause_name(capabilities_of(script), details->cause,
 							  cause, sizeof(cause)));
-		ui_text_add(line, " cts=%u", details->transfers);
+		}
+		add_number(line, " cts=", details->transfers);
 		for (unsigned int i = 0; i < 2; i++) {
 			const struct script_place *target = &shown->target[i];
 
 			if (details->transfers <= i)
 				break;
-			ui_text_add(line, " bt%u@%u", i + 1, details->transfer_offset[i]);
+			add_number(line, " bt", i + 1);
+			add_number(line, "@", details->transfer_offset[i]);
 			if (!(record->flags & (PESA_RECORD_HAS_BT1 << i)))
 				continue;
-			ui_text_add(line, "=%" PRIx64, (uint64_t)record->bt[i]);
-			if (target->symbol)
-				ui_text_add_safe(line, "<%s+0x%" PRIx64 ">", target->symbol->name,
-						 target->address - target->symbol->start);
+			add_hex(line, "=", record->bt[i]);
+			if (target->symbol) {
+				ui_text_put(line, "<");
+				add_symbol(line, target);
+				ui_text_put(line, ">");
+			}
 		}
 	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
 		ui_text_add_safe(line, " tagged met=%s",
@@ -155,10 +183,10 @@ static void add_record(struct script *script, const struct shown *shown)
 	} else {
 		ui_text_add(line, " no details, %s", pc_text(shown));
 	}
-	if (record->flags & PESA_RECORD_HAS_DATA)
-		ui_text_add(line, " counter=%u opaque=0x%" PRIx64,
-			    (unsigned int)(record->data & PESA_DATA_CNTRID_MASK),
-			    (uint64_t)record->data >> 5);
+	if (record->flags & PESA_RECORD_HAS_DATA) {
+		add_number(line, " counter=", record->data & PESA_DATA_CNTRID_MASK);
+		add_hex(line, " opaque=0x", (uint64_t)record->data >> 5);
+	}
 	if (record->flags & PESA_RECORD_SCRUBBED)
 		ui_text_add(line, " scrubbed");
 	if (lost)
@@ -203,17 +231,37 @@ static void add_head(struct script *script, const struct pesa_event *event, uint
 		     uint32_t tid)
 {
 	const char *name = script_thread_name(script->resolver, tid);
-	ui_text_add_safe(&script->line, "%16s %7" PRIu32 "/%-7" PRIu32, name ? name : "?", pid,
-			 tid);
-	if (event->type == PERF_RECORD_SAMPLE)
-		ui_text_add(&script->line, " [%03" PRIu32 "]", event->sample.cpu);
-	ui_text_add(&script->line, " %6" PRIu64 ".%09" PRIu64 ":", event->time / 1000000000,
-		    event->time % 1000000000);
+	struct ui_text *line = &script->line;
+	size_t length, end;
+
+	if (!name)
+		name = "?";
+	for (length = strlen(name); length < 16; length++)
+		ui_text_put(line, " ");
+	ui_text_put_safe(line, name);
+	ui_text_put(line, " ");
+	ui_text_put_number(line, pid, 10, 7, ' ');
+	ui_text_put(line, "/");
+	end = line->length + 7;
+	ui_text_put_number(line, tid, 10, 0, ' ');
+	while (line->length < end)
+		ui_text_put(line, " ");
+	if (event->type == PERF_RECORD_SAMPLE) {
+		ui_text_put(line, " [");
+		ui_text_put_number(line, event->sample.cpu, 10, 3, '0');
+		ui_text_put(line, "]");
+	}
+	ui_text_put(line, " ");
+	ui_text_put_number(line, event->time / 1000000000, 10, 6, ' ');
+	ui_text_put(line, ".");
+	ui_text_put_number(line, event->time % 1000000000, 10, 9, '0');
+	ui_text_put(line, ":");
 }
 
 static void finish_line(struct script *script)
 {
-	fprintf(script->terminal.out, "%s\n", ui_text_get(&script->line));
+	ui_text_put(&script->line, "\n");
+	fwrite(ui_text_get(&script->line), 1, script->line.length, script->terminal.out);
 	ui_text_clear(&script->line);
 }
 
@@ -222,7 +270,10 @@ static void print_text(struct script *script, const struct shown *shown)
 	const struct pesa_sample *sample = &shown->event->sample;
 
 	add_head(script, shown->event, sample->pid, sample->tid);
-	ui_text_add_safe(&script->line, " %s: %16" PRIx64, shown->event_name, shown->pc);
+	ui_text_put(&script->line, " ");
+	ui_text_put_safe(&script->line, shown->event_name);
+	ui_text_put(&script->line, ": ");
+	ui_text_put_number(&script->line, shown->pc, 16, 16, ' ');
 	add_place(script, &shown->place);
 	if (shown->has_exact)
 		add_exact(script, shown);

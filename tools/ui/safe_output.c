@@ -10,7 +10,7 @@
 #include "tools/ui/safe_output.h"
 
 #define HELD_MAX 16 /* bytes of the longest sequence or character */
-#define CHUNK	 4096
+#define CHUNK	 32768
 
 /* Holds the start of a character or sequence until the rest is written. */
 struct filter {
@@ -156,8 +156,8 @@ static ssize_t filter_write(void *cookie, const char *text, size_t size)
 	while (done < size) {
 		size_t plain = done;
 
-		while (!filter->held_length && plain < size && text[plain] >= ' ' &&
-		       text[plain] < 0x7f)
+		while (!filter->held_length && plain < size &&
+		       ((text[plain] >= ' ' && text[plain] < 0x7f) || text[plain] == '\n'))
 			plain++;
 		append(filter, text + done, plain - done);
 		done = plain;
@@ -202,7 +202,7 @@ void safe_output_start(void)
 
 	binary = stdout;
 	if (out) {
-		setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+		setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, CHUNK);
 		stdout = out;
 	}
 	if (messages) {

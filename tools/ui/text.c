@@ -29,38 +29,102 @@ static bool reserve(struct ui_text *line, size_t more)
 	return true;
 }
 
-void ui_text_add(struct ui_text *line, const char *format, ...)
+/* Add formatted text: at once if it fits into the room that there is. */
+static bool add(struct ui_text *line, const char *format, va_list arguments)
 {
-	va_list arguments, again;
+	va_list again;
 	int length;
 
-	va_start(arguments, format);
+	if (!reserve(line, 1))
+		return false;
 	va_copy(again, arguments);
-	length = vsnprintf(NULL, 0, format, arguments);
-	va_end(arguments);
-	if (length > 0 && reserve(line, (size_t)length)) {
-		vsnprintf(line->text + line->length, (size_t)length + 1, format, again);
-		line->length += (size_t)length;
+	length = vsnprintf(line->text + line->length, line->room - line->length, format, arguments);
+	if (length > 0 && (size_t)length >= line->room - line->length) {
+		line->text[line->length] = '\0';
+		if (reserve(line, (size_t)length))
+			vsnprintf(line->text + line->length, (size_t)length + 1, format, again);
+		else
+			length = -1;
 	}
 	va_end(again);
+	if (length > 0)
+		line->length += (size_t)length;
+	return length >= 0;
 }
 
-void ui_text_add_safe(struct ui_text *line, const char *format, ...)
+void ui_text_add(struct ui_text *line, const char *format, ...)
 {
-	char *text = NULL, *safe;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	add(line, format, arguments);
 	va_end(arguments);
-	safe = text ? terminal_text(text) : NULL;
+}
+
+/* Make what was added behind the first `length` bytes safe. */
+static void make_safe_from(struct ui_text *line, size_t length)
+{
+	char *safe;
+
+	if (terminal_text_is_safe(line->text + length))
+		return;
+	safe = terminal_text(line->text + length);
+	line->length = length;
+	line->text[length] = '\0';
 	if (safe)
 		ui_text_add(line, "%s", safe);
 	else
 		standard_output_lacks_part();
 	free(safe);
-	free(text);
+}
+
+void ui_text_add_safe(struct ui_text *line, const char *format, ...)
+{
+	size_t before = line->length;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (add(line, format, arguments))
+		make_safe_from(line, before);
+	va_end(arguments);
+}
+
+static void put(struct ui_text *line, const char *text, size_t length)
+{
+	if (!reserve(line, length))
+		return;
+	memcpy(line->text + line->length, text, length);
+	line->length += length;
+	line->text[line->length] = '\0';
+}
+
+void ui_text_put(struct ui_text *line, const char *text)
+{
+	put(line, text, strlen(text));
+}
+
+void ui_text_put_safe(struct ui_text *line, const char *text)
+{
+	size_t before = line->length, length = strlen(text);
+
+	put(line, text, length);
+	if (line->length == before + length && length)
+		make_safe_from(line, before);
+}
+
+void ui_text_put_number(struct ui_text *line, uint64_t number, unsigned int base,
+			unsigned int width, char fill)
+{
+	char digits[64];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[number % base];
+		number /= base;
+	} while (number);
+	while (sizeof(digits) - at < width && at)
+		digits[--at] = fill;
+	put(line, digits + at, sizeof(digits) - at);
 }
 
 void ui_text_add_source(struct ui_text *line, const char *text)

@@ -33,6 +33,13 @@ void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, boo
 void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8);
 /* Same, for a line of source text; tabs are kept. */
 void ui_text_add_source(struct ui_text *line, const char *text);
+/* Same as ui_text_add_safe(line, "%s", text), several times as fast. */
+void ui_text_put_safe(struct ui_text *line, const char *text);
+/* Same as ui_text_add(line, "%s", text). */
+void ui_text_put(struct ui_text *line, const char *text);
+/* A number in base 10 or 16, at least `width` places wide (0: any), filled with ' ' or '0' on its left. */
+void ui_text_put_number(struct ui_text *line, uint64_t number, unsigned int base,
+			unsigned int width, char fill);
 /* Blanks until the text is `columns` wide, at least one. */
 void ui_text_pad(struct ui_text *line, size_t columns);
 /* The text, "" when nothing was added. */

@@ -61,10 +61,8 @@ static struct pesa_error *parse_setting(struct mca_parser *parser, const char *k
 
 static struct pesa_error *check_isa(const struct mca_parser *parser, const char *string)
 {
-	struct pesa_isa *isa = NULL;
-	struct pesa_error *error = pesa_isa_create(string, &isa), *placed;
+	struct pesa_error *error = pesa_isa_check(string), *placed;
 
-	pesa_isa_free(isa);
 	if (!error)
 		return NULL;
 	placed = mca_parse_fail(parser, "%s", error->message);
