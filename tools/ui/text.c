@@ -31,6 +31,8 @@ static bool reserve(struct ui_text *line, size_t more)
 
 /* Add formatted text: at once if it fits into the room that there is. */
 static bool add(struct ui_text *line, const char *format, va_list arguments)
+	__attribute__((format(printf, 2, 0)));
+static bool add(struct ui_text *line, const char *format, va_list arguments)
 {
 	va_list again;
 	int length;
