@@ -65,6 +65,7 @@ DAEMON_PACKAGES := libbpf libcurl libmicrohttpd gnutls libseccomp libcap
 TOP_PACKAGES := libcurl ncursesw
 # pesa report on a terminal: the demo has it, and no libcurl.
 BROWSE_PACKAGES := ncursesw
+FLEET_PACKAGES := libcurl
 # What the library alone needs.
 LIBRARY_PACKAGES := libelf libdw libzstd zlib libprotobuf-c
 LIBDIR ?= $(PREFIX)/lib
@@ -88,6 +89,7 @@ private_libs := -liberty $(byte_atomics) -lpthread -lm
 LDLIBS_ALL = $(packages_libs) $(private_libs) $(LDLIBS)
 DAEMON_LDLIBS := $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
 TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
+FLEET_LDLIBS := $(shell $(PKG_CONFIG) --libs $(FLEET_PACKAGES) 2>/dev/null)
 BROWSE_LDLIBS := $(shell $(PKG_CONFIG) --libs $(BROWSE_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
@@ -102,21 +104,26 @@ sources_in = $(sort $(shell find $(1) -name '*.c'))
 lib_sources := $(call sources_in,decoder daemon/events daemon/machine daemon/record daemon/vcore)
 # The library for others is what include/pesa declares and what that needs: not the text of pesa mca's views,
 # and not the readers of files that only the tools take.
-public_sources := $(filter-out $(wildcard decoder/mca/views/*.c) \
-	decoder/base/unpack.c decoder/base/archive_extract.c decoder/base/nearest.c decoder/base/wall_time.c,$(call sources_in,decoder))
+public_sources := $(filter-out $(wildcard decoder/mca/views/*.c decoder/fleet/*.c) \
+	decoder/base/unpack.c decoder/base/archive_extract.c decoder/base/nearest.c decoder/base/wall_time.c decoder/base/secret.c,$(call sources_in,decoder))
 # WITH_PESAD=0: neither the daemon nor the libraries that only it has; the tests need both.
 WITH_PESAD ?= 1
 daemon_main := $(if $(filter 0,$(WITH_PESAD)),,daemon/pesad/main.c)
 bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
 daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources_in,daemon/pesad))
 # The plugin, the board and what is drawn on terminals are no parts of the program pesa.
-tool_sources := tools/top/command.c \
-	$(filter-out tools/vcore/% tools/board/% tools/top/% tools/screen/% tools/browse/%,$(call sources_in,tools))
+tool_sources := tools/top/command.c tools/fleet/command.c \
+	$(filter-out tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/%,$(call sources_in,tools))
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
-browse_sources := $(foreach room,browse screen report groups store table ui completion perf why names,$(wildcard tools/$(room)/*.c)) \
+browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
 top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) tools/record/event_options.c $(wildcard tools/screen/*.c) $(wildcard tools/completion/*.c tools/perf/*.c) \
-	$(patsubst %,tools/ui/%.c,archive_open cycle_stack output_files paths profile_options standard_output temporary_directory json pager terminal text safe_output)
+	$(wildcard tools/files/*.c) \
+	$(patsubst %,tools/ui/%.c,cycle_stack output_files profile_options standard_output json pager terminal text safe_output)
+# pesa store, and what reads a database: a program of its own too.
+fleet_sources := $(filter-out tools/fleet/command.c,$(wildcard tools/fleet/*.c)) $(wildcard tools/completion/*.c tools/perf/*.c) \
+	$(wildcard tools/files/*.c) \
+	$(patsubst %,tools/ui/%.c,output_files profile_options standard_output json pager terminal text safe_output)
 vcore_sources := $(call sources_in,tools/vcore)
 test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)
@@ -140,6 +147,7 @@ bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
 top_objects := $(call object,$(top_sources))
 browse_objects := $(call object,$(browse_sources))
+fleet_objects := $(call object,$(fleet_sources))
 tests := $(patsubst tests/unit/%.c,$(O)/tests/%,$(test_sources))
 test_tools := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(test_tool_sources))
 benches := $(patsubst tests/bench/%.c,$(O)/bench/%,$(bench_sources))
@@ -158,7 +166,7 @@ cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools
 maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
 event_files := $(patsubst tools/events/%,$(O)/share/pesa/events/%,$(shell find tools/events -type f))
 all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/libexec/pesa-top $(O)/libexec/pesa-report \
-	$(O)/lib/libpesa.a $(libraries) $(plugins) \
+	$(O)/libexec/pesa-fleet $(O)/lib/libpesa.a $(libraries) $(plugins) \
 	$(cores) $(maps) $(event_files)
 lib: $(libraries)
 # Completion for shells, made of the option tables.  Where pesa is compiled for another machine,
@@ -166,7 +174,7 @@ lib: $(libraries)
 COMPLETION_PESA ?= $(O)/bin/pesa
 completions := $(addprefix $(O)/share/completion/,bash zsh fish)
 all: $(completions)
-$(completions): $(O)/share/completion/%: tools/gen/completion $(O)/bin/pesa $(O)/libexec/pesa-top $(cores)
+$(completions): $(O)/share/completion/%: tools/gen/completion $(O)/bin/pesa $(O)/libexec/pesa-top $(O)/libexec/pesa-fleet $(cores)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)tools/gen/completion $(COMPLETION_PESA) $* > $@
 tests: $(tests) $(test_tools)
@@ -194,8 +202,8 @@ $(O)/plugin-flags: FORCE
 # Where the program is installed to concerns one file, so that installing compiles no other again.
 $(O)/paths: FORCE
 	$(call remember,$(LIBEXEC) $(DATADIR))
-$(O)/obj/tools/ui/paths.o: $(O)/paths
-$(O)/obj/tools/ui/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
+$(O)/obj/tools/files/paths.o: $(O)/paths
+$(O)/obj/tools/files/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
 
 $(O)/version: FORCE
@@ -275,7 +283,9 @@ $(O)/libexec/pesa-top: screen_libs = $(TOP_LDLIBS)
 $(O)/libexec/pesa-top: $(top_objects) $(O)/lib/libpesa.a
 $(O)/libexec/pesa-report: screen_libs = $(BROWSE_LDLIBS)
 $(O)/libexec/pesa-report: $(browse_objects) $(O)/lib/libpesa.a
-$(O)/libexec/pesa-top $(O)/libexec/pesa-report:
+$(O)/libexec/pesa-fleet: screen_libs = $(FLEET_LDLIBS)
+$(O)/libexec/pesa-fleet: $(fleet_objects) $(O)/lib/libpesa.a
+$(O)/libexec/pesa-top $(O)/libexec/pesa-report $(O)/libexec/pesa-fleet:
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(screen_libs) $(LDLIBS_ALL)
 
@@ -489,7 +499,7 @@ install: all
 	ln -sf $(library) $(DESTDIR)$(LIBDIR)/$(soname)
 	ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libpesa.so
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
-	install -m 755 $(O)/libexec/pesa-top $(O)/libexec/pesa-report $(plugins) $(DESTDIR)$(LIBEXEC)/
+	install -m 755 $(addprefix $(O)/libexec/pesa-,top report fleet) $(plugins) $(DESTDIR)$(LIBEXEC)/
 	$(if $(wildcard $(O)/libexec/qemu-riscv64),install -m 755 $(O)/libexec/qemu-riscv64 $(DESTDIR)$(LIBEXEC)/)
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)

@@ -27,6 +27,7 @@
 	COMMAND(report, "show where the cycles went, by function, line or instruction")           \
 	COMMAND(script, "print every sample, decoded, one a line")                                \
 	COMMAND(stat, "count events, through the kernel or on the virtual core")                  \
+	COMMAND(store, "store recordings in a database of many machines")                         \
 	COMMAND(top, "show functions and their cycle stacks live, from the daemon or an event")   \
 	COMMAND(topdown, "show what the core's slots were used and lost for")
 

@@ -280,8 +280,8 @@ static bool has_call_stack(const struct profile_loader *loader, const struct pes
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
  * only for listeners that need them. */
 static struct pesa_error *report_sample(struct profile_loader *loader, struct pesa_sample sample,
-					const struct pesa_record *record, uint64_t period,
-					uint32_t *group)
+					const struct pesa_record *record,
+					const struct pesa_times *times, uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	struct pesa_profile_sample reported;
@@ -305,7 +305,9 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 		.cpu = sample.cpu,
 		.cgroup = sample.cgroup,
 		.time = sample.time,
-		.period = period,
+		.samples = times->samples,
+		.period = times->periods,
+		.periods_squared = times->periods_squared,
 		.callchain = sample.callchain,
 		.callchain_count = sample.callchain_count,
 	};
@@ -319,7 +321,8 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 /* Count a sample's record in the table. */
 static struct pesa_error *count_record(struct profile_loader *loader,
 				       const struct pesa_record *record, uint32_t group,
-				       const struct pesa_sample *sample, uint64_t period)
+				       const struct pesa_sample *sample,
+				       const struct pesa_times *times)
 {
 	const struct pesa_layout *layout = layout_of(loader, sample->pid);
 	uint64_t branches = has_call_stack(loader, sample) ? 0 : sample->branch_count;
@@ -329,7 +332,7 @@ static struct pesa_error *count_record(struct profile_loader *loader,
 		bool full = false;
 
 		error = pesa_record_table_count(loader->table, record, layout, group,
-						sample->branches, branches, period, &full);
+						sample->branches, branches, times, &full);
 		if (error || !full)
 			return error;
 		error = profile_walk_all(loader);
@@ -344,11 +347,12 @@ static __attribute__((noinline)) bool count_first(struct profile_loader *loader,
 						  const struct pesa_raw_sample *sample,
 						  const struct pesa_record *record, uint64_t period)
 {
+	const struct pesa_times once = pesa_times_once(period);
 	struct pesa_error *error;
 	bool counted, full = false;
 
 	error = pesa_record_table_count(loader->table, record, layout_of(loader, sample->pid), 0,
-					NULL, 0, period, &full);
+					NULL, 0, &once, &full);
 	counted = !error && !full;
 	pesa_error_free(error);
 	return counted;
@@ -372,18 +376,50 @@ static inline bool is_period_countable(const struct profile_loader *loader, uint
 
 /* Add a sample to the totals; only those that are countable have weight. */
 static inline void add_to_totals(struct profile_loader *loader, const struct pesa_record *record,
-				 uint64_t period, bool countable)
+				 const struct pesa_times *times, bool countable)
 {
 	struct pesa_profile_totals *totals = &loader->profile->totals;
 
-	totals->samples++;
+	totals->samples += times->samples;
 	totals->lost += record->flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
 	if (!countable) {
-		totals->overflowed++;
+		totals->overflowed += times->samples;
 		return;
 	}
-	loader->periods += period;
-	totals->period_squared += (double)period * (double)period;
+	loader->periods += times->periods;
+	totals->period_squared += times->periods_squared;
+}
+
+/* Take a counted record. */
+static struct pesa_error *take_counted(struct profile_loader *loader,
+				       const struct pesa_sample *whole)
+{
+	struct pesa_profile_totals *totals = &loader->profile->totals;
+	struct pesa_counted_sample counted;
+	struct pesa_record record;
+	struct pesa_times times;
+	struct pesa_error *error;
+	uint32_t group = 0;
+	double squared;
+	bool countable;
+
+	if (!counted_record_read(whole->raw, whole->raw ? whole->raw_size : 0, &counted, &squared,
+				 &record)) {
+		totals->impossible++;
+		return NULL;
+	}
+	if (counted.kind != PESA_COUNTED_RECORD)
+		record.flags = counted.kind == PESA_COUNTED_PLAIN ? 0 : PESA_RECORD_HAS_DETAILS;
+	times = (struct pesa_times){counted.samples, counted.periods, squared};
+	totals->impossible += counted.kind == PESA_COUNTED_UNREADABLE ? times.samples : 0;
+	totals->plain_samples += record.flags & PESA_RECORD_HAS_DETAILS ? 0 : times.samples;
+	totals->skidding_samples += whole->exact_ip ? 0 : times.samples;
+	countable = is_period_countable(loader, times.periods);
+	add_to_totals(loader, &record, &times, countable);
+	if (!countable)
+		return NULL;
+	error = report_sample(loader, *whole, &record, &times, &group);
+	return error ? error : count_record(loader, &record, group, whole, &times);
 }
 
 /* Take a sample of a chosen event. */
@@ -402,12 +438,14 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 	struct pesa_profile_totals *totals = &loader->profile->totals;
 	bool has_payload = has_raw(loader, &sample), has_record, countable;
 	struct pesa_record record;
+	struct pesa_times once;
 	struct pesa_error *error;
 	uint32_t group = 0;
-	uint64_t period;
 
 	if (is_filtered(loader, &sample) || (filter && !filter->wants(filter->context, whole)))
 		return NULL;
+	if (loader->counted)
+		return take_counted(loader, whole);
 	has_record = has_payload && raw_record_read(sample.raw, sample.raw_size, &record);
 	if (has_payload && !has_record && sample.raw[0] == PESA_EXACT_VERSION)
 		return take_exact(loader, whole);
@@ -416,13 +454,13 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 	totals->impossible += has_payload && !has_record;
 	totals->plain_samples += !(record.flags & PESA_RECORD_HAS_DETAILS);
 	totals->skidding_samples += !pc_is_exact(loader, has_payload, &record, whole);
-	period = period_of(loader, &sample);
-	countable = is_period_countable(loader, period);
-	add_to_totals(loader, &record, period, countable);
+	once = pesa_times_once(period_of(loader, &sample));
+	countable = is_period_countable(loader, once.periods);
+	add_to_totals(loader, &record, &once, countable);
 	if (!countable)
 		return NULL;
-	error = report_sample(loader, *whole, &record, period, &group);
-	return error ? error : count_record(loader, &record, group, whole, period);
+	error = report_sample(loader, *whole, &record, &once, &group);
+	return error ? error : count_record(loader, &record, group, whole, &once);
 }
 
 /*
@@ -437,22 +475,23 @@ static inline bool count_offered(struct profile_loader *loader,
 				 const struct pesa_raw_sample *sample)
 {
 	struct pesa_record record;
-	uint64_t period;
+	struct pesa_times once;
 	bool countable;
 
 	if (is_filtered(loader, sample))
 		return true;
-	if (!has_raw(loader, sample) || !raw_record_read(sample->raw, sample->raw_size, &record) ||
+	if (loader->counted || !has_raw(loader, sample) ||
+	    !raw_record_read(sample->raw, sample->raw_size, &record) ||
 	    !(record.flags & PESA_RECORD_HAS_DETAILS))
 		return false;
-	period = period_of(loader, sample);
-	countable = is_period_countable(loader, period);
+	once = pesa_times_once(period_of(loader, sample));
+	countable = is_period_countable(loader, once.periods);
 	if (countable &&
 	    !pesa_record_table_count_again(loader->table, &record, layout_of(loader, sample->pid),
-					   0, period) &&
-	    !count_first(loader, sample, &record, period))
+					   0, once.periods) &&
+	    !count_first(loader, sample, &record, once.periods))
 		return false;
-	add_to_totals(loader, &record, period, countable);
+	add_to_totals(loader, &record, &once, countable);
 	return true;
 }
 
@@ -749,6 +788,15 @@ static struct pesa_error *finish(struct profile_loader *loader)
 	return error;
 }
 
+/* Whether the file has counted records (record.h). */
+static bool has_counted_records(struct pesa_perfdata *reader)
+{
+	size_t count;
+	const struct pesa_recording *recording = pesa_perfdata_recordings(reader, &count);
+
+	return count && pesa_recording_fact(&recording[0], "counted");
+}
+
 static struct pesa_error *load(struct profile_loader *loader)
 {
 	const struct pesa_origin origin = pesa_perfdata_origin(loader->reader);
@@ -772,6 +820,7 @@ static struct pesa_error *load(struct profile_loader *loader)
 		if (!loader->unwinder)
 			return pesa_error_no_memory();
 	}
+	loader->counted = has_counted_records(loader->reader);
 	error = choose_attributes(loader);
 	if (!error)
 		error = take_events(loader);

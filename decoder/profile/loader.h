@@ -39,6 +39,7 @@ struct profile_loader {
 	bool *chosen; /* by attribute: whether it is loaded */
 	unsigned int attributes;
 	bool raw_is_ours;
+	bool counted; /* the samples of the file are counted records */
 	uint64_t exact_records;
 	uint64_t events;  /* number of events so far */
 	uint64_t periods; /* of all samples, cycles */

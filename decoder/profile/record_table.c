@@ -133,11 +133,11 @@ static inline struct pesa_counted_record *find(const struct pesa_record_table *t
 	return NULL;
 }
 
-static inline void count_once_more(struct pesa_counted_record *counted, uint64_t period)
+static inline void add_times(struct pesa_counted_record *counted, const struct pesa_times *times)
 {
-	counted->times.samples++;
-	counted->times.periods += period;
-	counted->times.periods_squared += (double)period * (double)period;
+	counted->times.samples += times->samples;
+	counted->times.periods += times->periods;
+	counted->times.periods_squared += times->periods_squared;
 }
 
 static struct pesa_error *grow_records(struct pesa_record_table *table)
@@ -179,7 +179,7 @@ static bool is_full(const struct pesa_record_table *table, unsigned int more_bra
 static __attribute__((noinline)) struct pesa_error *
 add(struct pesa_record_table *table, const struct pesa_record *record,
     const struct pesa_layout *layout, uint32_t group, const struct pesa_branch_entry *branches,
-    unsigned int branch_count, uint64_t period, uint32_t hash, bool *full)
+    unsigned int branch_count, const struct pesa_times *times, uint32_t hash, bool *full)
 {
 	struct pesa_counted_record *counted;
 	struct pesa_error *error;
@@ -210,7 +210,7 @@ add(struct pesa_record_table *table, const struct pesa_record *record,
 		memcpy(&table->branch[table->branches], branches, branch_count * sizeof(*branches));
 	table->branches += branch_count;
 	pesa_layout_hold(layout);
-	count_once_more(counted, period);
+	add_times(counted, times);
 	return NULL;
 }
 
@@ -223,8 +223,10 @@ bool pesa_record_table_count_again(struct pesa_record_table *table,
 				(uint16_t)record->flags, layout, group, NULL, 0);
 	struct pesa_counted_record *counted = find(table, record, layout, group, NULL, 0, hash);
 
+	const struct pesa_times once = pesa_times_once(period);
+
 	if (counted)
-		count_once_more(counted, period);
+		add_times(counted, &once);
 	return counted;
 }
 
@@ -232,7 +234,7 @@ bool pesa_record_table_count_again(struct pesa_record_table *table,
 static inline __attribute__((always_inline)) struct pesa_error *
 count(struct pesa_record_table *table, const struct pesa_record *record,
       const struct pesa_layout *layout, uint32_t group, const struct pesa_branch_entry *branches,
-      unsigned int branch_count, uint64_t period, bool *full)
+      unsigned int branch_count, const struct pesa_times *times, bool *full)
 {
 	uint32_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
 				(uint16_t)record->flags, layout, group, branches, branch_count);
@@ -240,33 +242,32 @@ count(struct pesa_record_table *table, const struct pesa_record *record,
 		find(table, record, layout, group, branches, branch_count, hash);
 
 	if (!counted)
-		return add(table, record, layout, group, branches, branch_count, period, hash,
-			   full);
-	count_once_more(counted, period);
+		return add(table, record, layout, group, branches, branch_count, times, hash, full);
+	add_times(counted, times);
 	return NULL;
 }
 
 static __attribute__((noinline)) struct pesa_error *
 count_with_branches(struct pesa_record_table *table, const struct pesa_record *record,
 		    const struct pesa_layout *layout, uint32_t group, const uint8_t *branches,
-		    uint64_t branch_count, uint64_t period, bool *full)
+		    uint64_t branch_count, const struct pesa_times *times, bool *full)
 {
 	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
 	unsigned int needs = copy_branches(record, branches, branch_count, needed);
 
-	return count(table, record, layout, group, needed, needs, period, full);
+	return count(table, record, layout, group, needed, needs, times, full);
 }
 
 struct pesa_error *pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
 					   const struct pesa_layout *layout, uint32_t group,
 					   const uint8_t *branches, uint64_t branch_count,
-					   uint64_t period, bool *full)
+					   const struct pesa_times *times, bool *full)
 {
 	if (branches && branch_count)
 		return count_with_branches(table, record, layout, group, branches, branch_count,
-					   period, full);
-	return count(table, record, layout, group, NULL, 0, period, full);
+					   times, full);
+	return count(table, record, layout, group, NULL, 0, times, full);
 }
 
 struct pesa_error *pesa_record_table_empty(struct pesa_record_table *table,

@@ -44,7 +44,7 @@ bool pesa_record_table_count_again(struct pesa_record_table *table,
 				   uint64_t period);
 
 /*
- * Count a sample.  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample; at
+ * Count a sample, or several that are equal (`times`).  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample; at
  * most 15 of them are used.  *full becomes true if the table is full and the sample is not counted:
  * empty the table and count it again.
  */
@@ -52,7 +52,7 @@ struct pesa_error *pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
 					   const struct pesa_layout *layout, uint32_t group,
 					   const uint8_t *branches, uint64_t branch_count,
-					   uint64_t period, bool *full);
+					   const struct pesa_times *times, bool *full);
 
 typedef struct pesa_error *(*pesa_counted_function)(void *context,
 						    const struct pesa_counted_record *counted,

@@ -23,6 +23,11 @@ struct pesa_times {
 	double periods_squared; /* sum of the squared periods */
 };
 
+static inline struct pesa_times pesa_times_once(uint64_t period)
+{
+	return (struct pesa_times){1, period, (double)period * (double)period};
+}
+
 /* The weight that one sample gives to one instruction for one state and cause. */
 struct pesa_part {
 	uint32_t weight; /* in units of 1/PESA_CYCLE */

@@ -268,7 +268,6 @@ static struct sums *group_of(struct pesa_topdown *topdown, const struct pesa_pro
 static struct pesa_error *sampled(void *context, const struct pesa_profile_sample *sample)
 {
 	struct pesa_topdown *topdown = context;
-	double period = (double)sample->period;
 	struct cycle cycle;
 	struct sums *sums;
 
@@ -277,7 +276,7 @@ static struct pesa_error *sampled(void *context, const struct pesa_profile_sampl
 	sums = group_of(topdown, sample);
 	if (!sums)
 		return pesa_error_no_memory();
-	add(sums, &cycle, 1, sample->period, period * period);
+	add(sums, &cycle, sample->samples, sample->period, sample->periods_squared);
 	return NULL;
 }
 

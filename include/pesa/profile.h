@@ -128,7 +128,9 @@ struct pesa_profile_sample {
 	uint32_t cpu;				      /**< CPU; UINT32_MAX: not recorded */
 	uint64_t cgroup;	  /**< id of its control group; 0: not recorded */
 	uint64_t time;		  /**< ns */
-	uint64_t period;	  /**< cycles */
+	uint64_t samples;	  /**< equal ones, counted where they were stored; else 1 */
+	uint64_t period;	  /**< cycles, of all of them */
+	double periods_squared;	  /**< the sum of their squared periods */
 	const uint8_t *callchain; /**< as in struct pesa_sample */
 	uint64_t callchain_count; /**< how many */
 };

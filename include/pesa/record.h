@@ -82,4 +82,33 @@ struct pesa_exact_record {
 	__u64 executions; /**< times it retired */
 };
 
+/**
+ * The counted record: equal samples that were added up where they were stored.  Only files that pesa
+ * itself makes of a store of many machines have it, for its own commands; they say so (the fact
+ * `counted` of their recordings).
+ *
+ * Layout: this header, then the raw sample that they have in common.  Its `pc` is the sample's address
+ * also where there was no raw sample (`kind`).
+ */
+#define PESA_COUNTED_VERSION 0x82 /**< distinguishes it from a sample */
+
+/** What the samples of a counted record had for a payload. */
+enum pesa_counted_kind {
+	PESA_COUNTED_PLAIN,	 /**< none: a PC */
+	PESA_COUNTED_RECORD,	 /**< a raw sample */
+	PESA_COUNTED_UNREADABLE, /**< something that is no raw sample */
+	PESA_COUNTED_KINDS,	 /**< how many */
+};
+
+/** The header of a counted record. */
+struct pesa_counted_sample {
+	__u8 version;	       /**< PESA_COUNTED_VERSION */
+	__u8 kind;	       /**< enum pesa_counted_kind */
+	__u16 size;	       /**< bytes with the raw sample */
+	__u32 flags;	       /**< 0 */
+	__u64 samples;	       /**< how many */
+	__u64 periods;	       /**< the sum of their periods */
+	__u64 periods_squared; /**< the sum of their squared periods: the bits of a double */
+};
+
 #endif

@@ -19,7 +19,7 @@
 #include "daemon/pesad/http/request.h"
 #include "daemon/pesad/push/push.h"
 #include "daemon/pesad/push/progress.h"
-#include "daemon/pesad/base/secret.h"
+#include "decoder/base/secret.h"
 #include "tests/temporary_folder.h"
 
 #define MS UINT64_C(1000000)

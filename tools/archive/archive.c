@@ -8,7 +8,7 @@
 
 #include "decoder/base/read_file.h"
 #include "tools/archive/contents.h"
-#include "tools/ui/archive_open.h"
+#include "tools/files/archive_open.h"
 #include "tools/commands.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"

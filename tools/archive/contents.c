@@ -14,7 +14,7 @@
 #include "pesa/space.h"
 #include "pesa/symbols.h"
 #include "tools/archive/contents.h"
-#include "tools/ui/archive_open.h"
+#include "tools/files/archive_open.h"
 
 #define INLINED_MAX 64
 

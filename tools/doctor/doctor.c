@@ -13,7 +13,7 @@
 #include "tools/record/emulator.h"
 #include "tools/record/event_options.h"
 #include "tools/ui/json.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/terminal.h"
 #include "tools/ui/text.h"

@@ -18,7 +18,7 @@
 #include "tools/import/summary.h"
 #include "tools/import/text.h"
 #include "tools/ui/output_files.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/progress.h"

@@ -14,7 +14,7 @@
 #include "tools/commands.h"
 #include "tools/record/event_options.h"
 #include "tools/list/events.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"

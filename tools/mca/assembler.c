@@ -11,7 +11,7 @@
 #include "decoder/base/number.h"
 #include "tools/mca/limited_process.h"
 #include "tools/mca/skip.h"
-#include "tools/ui/temporary_directory.h"
+#include "tools/files/temporary_directory.h"
 
 #define MESSAGES_MAX (1 << 20)
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 
 #define NAME	   "qemu-riscv64"
 #define TEXT_BYTES 32768 /* of an answer; the help of QEMU 10 has 3000 */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 
 enum { KEY_DIRECTORY = 256, KEY_CPU_ID };

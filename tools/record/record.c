@@ -16,7 +16,7 @@
 #include "tools/commands.h"
 #include "tools/ui/output_files.h"
 #include "tools/ui/output_name.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/progress.h"
 #include "tools/ui/text.h"

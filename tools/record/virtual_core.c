@@ -14,7 +14,7 @@
 #include "decoder/binary/program.h"
 #include "pesa/mca.h"
 #include "tools/record/emulator.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/safe_output.h"
 
 #define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"

@@ -22,7 +22,7 @@
 #include "tools/table/groups.h"
 #include "tools/ui/source_text.h"
 #include "tools/ui/pager.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/text.h"
 
 #define BAR_COLUMNS	20

@@ -8,7 +8,7 @@
 
 #include "daemon/record/counting.h"
 #include "daemon/events/generic.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/stat/arguments.h"
 #include "tools/stat/series.h"

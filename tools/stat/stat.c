@@ -13,7 +13,7 @@
 #include "decoder/binary/program.h"
 #include "decoder/base/number.h"
 #include "tools/commands.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 #include "tools/record/target_options.h"
 #include "tools/record/virtual_core.h"

@@ -13,7 +13,7 @@
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 #include "tools/ui/safe_output.h"
-#include "tools/ui/temporary_directory.h"
+#include "tools/files/temporary_directory.h"
 
 #define PATTERN	      "pesa-*.data"
 #define NS_PER_SECOND INT64_C(1000000000)

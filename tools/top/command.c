@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tools/commands.h"
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/profile_options.h"
 
 int pesa_command_top(int argc __attribute__((unused)), char **argv)

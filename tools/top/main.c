@@ -14,7 +14,7 @@
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/standard_output.h"
-#include "tools/ui/temporary_directory.h"
+#include "tools/files/temporary_directory.h"
 #include "daemon/record/source.h"
 #include "tools/record/event_options.h"
 #include "tools/top/model.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/pager.h"
 

@@ -9,14 +9,18 @@
 
 #include "tools/completion/options.h"
 #include "tools/perf/perf.h"
-#include "tools/ui/archive_open.h"
+#include "tools/files/archive_open.h"
+#include "tools/files/fleet_open.h"
 #include "tools/ui/output_files.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/pager.h"
 
 static const struct argp_option options[] = {
-	{"input", 'i', "FILE", 0, "Read FILE instead of perf.data; '-' is standard input", 1},
+	{"input", 'i', "FILE", 0,
+	 "Read FILE instead of perf.data; '-' is standard input; clickhouse://HOST/DATABASE is a "
+	 "database of many machines (see pesa store)",
+	 1},
 	{"event", PROFILE_KEY_EVENT, "NAME", 0, "Only this event of the file", 1},
 	{"pid", PROFILE_KEY_PID, "PID", 0, "Only this process", 1},
 	{"tid", PROFILE_KEY_TID, "TID", 0, "Only this thread", 1},
@@ -55,8 +59,11 @@ double profile_percent(const char *argument, const char *option, struct argp_sta
 struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
 {
 	const char *directory, *recording;
-	struct pesa_error *error = archive_open(wanted->path, &directory, &recording);
+	struct pesa_error *error = fleet_open(wanted->path, &wanted->file);
 
+	if (error || wanted->file)
+		return error;
+	error = archive_open(wanted->path, &directory, &recording);
 	if (error || !directory)
 		return error;
 	wanted->file = recording;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "daemon/pesad/base/secret.h"
+#include "decoder/base/secret.h"
 
 bool pesad_header_of_proxy(const char *name)
 {

@@ -23,7 +23,7 @@
 #include "daemon/pesad/http/listen.h"
 #include "daemon/pesad/http/peer.h"
 #include "daemon/pesad/http/response.h"
-#include "daemon/pesad/base/secret.h"
+#include "decoder/base/secret.h"
 #include "decoder/base/read_file.h"
 
 #define NS_PER_SECOND	   UINT64_C(1000000000)

@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "daemon/pesad/push/backoff.h"
-#include "daemon/pesad/base/secret.h"
+#include "decoder/base/secret.h"
 #include "daemon/pesad/push/transfer.h"
 #include "pesa/version.h"
 

@@ -7,8 +7,8 @@
  * decoder/base/archive_extract.h defines what it may contain, PESA_ARCHIVE_LIMIT its maximum size.
  * A directory with a perf.data is an extracted archive.
  */
-#ifndef TOOLS_UI_ARCHIVE_OPEN_H
-#define TOOLS_UI_ARCHIVE_OPEN_H
+#ifndef TOOLS_FILES_ARCHIVE_OPEN_H
+#define TOOLS_FILES_ARCHIVE_OPEN_H
 
 #include "pesa/error.h"
 

@@ -3,8 +3,8 @@
  * Finds pesa's own files: relative to the binary, both in the build directory and installed
  * (../libexec, ../share/pesa), otherwise in the configured installation directory.
  */
-#ifndef TOOLS_UI_PATHS_H
-#define TOOLS_UI_PATHS_H
+#ifndef TOOLS_FILES_PATHS_H
+#define TOOLS_FILES_PATHS_H
 
 #include <limits.h>
 #include <stdbool.h>

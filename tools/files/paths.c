@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where pesa's own files are.  See paths.h. */
-#include "tools/ui/paths.h"
+#include "tools/files/paths.h"
 
 #include <errno.h>
 #include <stdio.h>

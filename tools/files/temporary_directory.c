@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/ui/temporary_directory.h"
+#include "tools/files/temporary_directory.h"
 
 #define DESCRIPTORS 16
 #define ATTEMPTS    100

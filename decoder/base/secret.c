@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A token or a password in a file of its own.  See secret.h. */
-#include "daemon/pesad/base/secret.h"
+#include "decoder/base/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  * changes to that later.  It has one line of visible ASCII characters without blanks, because it is
  * sent in an HTTP header.
  */
-#ifndef DAEMON_PESAD_BASE_SECRET_H
-#define DAEMON_PESAD_BASE_SECRET_H
+#ifndef DECODER_BASE_SECRET_H
+#define DECODER_BASE_SECRET_H
 
 #include <pthread.h>
 #include <stdbool.h>

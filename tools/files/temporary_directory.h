@@ -7,8 +7,8 @@
  * first process, is closed, which the kernel does after SIGKILL too.  The second process has no
  * terminal and ignores all signals but SIGKILL.
  */
-#ifndef TOOLS_UI_TEMPORARY_DIRECTORY_H
-#define TOOLS_UI_TEMPORARY_DIRECTORY_H
+#ifndef TOOLS_FILES_TEMPORARY_DIRECTORY_H
+#define TOOLS_FILES_TEMPORARY_DIRECTORY_H
 
 #include "pesa/error.h"
 

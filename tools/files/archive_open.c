@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "decoder/base/archive_extract.h"
-#include "tools/ui/archive_open.h"
-#include "tools/ui/temporary_directory.h"
+#include "tools/files/archive_open.h"
+#include "tools/files/temporary_directory.h"
 
 /* The archives that were opened; kept until the process exits. */
 static struct open_archive {

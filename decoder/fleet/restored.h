@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What restore.c takes from answers, and restore_write.c puts into a file. */
+#ifndef DECODER_FLEET_RESTORED_H
+#define DECODER_FLEET_RESTORED_H
+
+#include "decoder/fleet/fleet.h"
+#include "decoder/fleet/restore.h"
+
+#define RESTORED_TEXT_MAX   4095
+#define RESTORED_CHAIN_MAX  2048
+#define RESTORED_COUNTS_MAX 4096
+
+struct restored_binary {
+	uint64_t number;
+	bool known;
+	uint8_t kind, build_id_size;
+	uint8_t build_id[PESA_BUILD_ID_MAX];
+	uint32_t path; /* number of a text */
+	uint64_t base; /* kernel: where it was */
+	/* Where it is put: offset `lowest` at `start`. */
+	bool used;
+	uint64_t lowest, highest, start, length;
+};
+
+struct restored_chain {
+	uint64_t number;
+	bool known;
+	uint32_t place; /* number of the list */
+};
+
+struct restored_event {
+	uint64_t number;
+	bool known;
+	struct fleet_event event;
+	unsigned int attribute;
+};
+
+struct restored_recordings {
+	uint64_t count, hosts, services, samples, lost, left_out, damaged_records, damaged_bytes;
+	uint32_t arch, capabilities, host, cpu, cpu_id, cmdline, service; /* texts */
+	uint32_t begin, end;
+};
+
+struct restore {
+	struct restored_recordings recordings;
+	struct fleet_count *count;
+	size_t counts;
+	struct fleet_row *row;
+	size_t rows, room;
+	uint64_t samples;
+	struct distinct_bytes texts, places;
+	struct distinct_records binaries, chains, events;
+	uint32_t asked_binaries, asked_chains, asked_events;
+};
+
+#endif

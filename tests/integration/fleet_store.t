@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pesa store: what commands show of a database is what they show of the merged recordings, and nothing counts twice."""
+import json
+import os
+import subprocess
+import tempfile
+
+import clickhouse
+from tap import PESA, GUEST_CC, QEMU, bail_out, check, command, end, needs, plain_environment, skip_all
+
+if not clickhouse.PROGRAM:
+    skip_all(needs(clickhouse.PACKAGE))
+if not QEMU:
+    skip_all(needs("qemu-user"))
+work = tempfile.mkdtemp(prefix="pesa-fleet-store-")
+os.chdir(work)
+plain = plain_environment(work)
+SOURCE = r"""
+#include <stdlib.h>
+static int order(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
+int main(int count, char **words)
+{
+    static int number[1500];
+    unsigned seed = atoi(words[1]);
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 1500; i++)
+            number[i] = (seed = seed * 1103515245 + 12345) >> 8;
+        qsort(number, 1500, sizeof(*number), order);
+    }
+    return number[0] == count;
+}
+"""
+
+
+def pesa(*words):
+    return command(PESA, *words, env=plain)
+
+
+def shown(*words):
+    run = pesa(*words)
+    if run.returncode:
+        bail_out(words, run.stderr.decode())
+    return run.stdout.decode()
+
+
+def without_origin(text):
+    """Lines in any order (equal weights are in the order of the address space), but for what names files and records."""
+    return sorted(line for line in text.splitlines() if "distinct" not in line and "recordings" not in line)
+
+
+def in_order(value):
+    """A value whose lists are sorted, since equal weights are in the order of the address space, which is another one; and
+    12 digits of its fractions, since sums of squares are added in another order."""
+    if isinstance(value, dict):
+        return {name: in_order(each) for name, each in value.items()}
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, list):
+        return sorted((in_order(each) for each in value), key=lambda each: json.dumps(each, sort_keys=True))
+    return value
+
+
+def numbers(path, *words):
+    """All that a command says as JSON, but for what names files, and the number of records that were walked."""
+    whole = json.loads(shown(*words, "--json", "-i", path))
+    for name in ("input", "cmdline", "distinct_records"):
+        whole.pop(name, None)
+    return in_order(whole)
+
+
+def different(of_store, of_merged):
+    """What of two answers differs, for a message."""
+    for name in of_store:
+        if of_store[name] != of_merged.get(name):
+            yield f"{name}: {str(of_store[name])[:200]} | {str(of_merged.get(name))[:200]}"
+            if isinstance(of_store[name], list):
+                yield from (f"  {each}" for each in of_store[name] if each not in of_merged[name])
+
+
+def same_report(url, merged, what):
+    of_store, of_merged = report(url), report(merged)
+    check(of_store == of_merged, what, "\n".join(different(of_store, of_merged)))
+
+
+def report(path):
+    return numbers(path, "report", "--sort", "dso,symbol,insn")
+
+
+with open("program.c", "w", encoding="utf-8") as file:
+    file.write(SOURCE)
+for name, option in (("one", "-O2"), ("two", "-O1")):
+    subprocess.run([GUEST_CC, option, "-g", "-static", "-Wl,--build-id", "-o", name, "program.c"], check=True)
+files = []
+for i in range(6):
+    files.append(f"{i}.data")
+    shown("record", "-q", "-c", "1000", "-o", files[-1], "--", ["./one", "./two"][i % 2], str(i))
+shown("merge", "-q", "-o", "merged.data", *files)
+
+servers = clickhouse.start(work, 2)
+single = f"clickhouse://127.0.0.1:{servers[0].http}/single"
+cluster = f"clickhouse://127.0.0.1:{servers[0].http}/fleet"
+
+run = pesa("store", "--to", single, files[0])
+check(run.returncode == 1 and b"--create" in run.stderr and run.stderr.count(b"\n") == 1,
+      "a database without tables is refused, with the command that makes them", run.stderr)
+shown("store", "--create", "--to", single)
+shown("store", "--create", "--to", single)
+for server in servers:
+    shown("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/fleet")
+check(servers[0].ask("SELECT max(version), count() FROM single.pesa_schema") == "1\t1", "tables are made once")
+
+for url, what in ((single, "one server"), (cluster, "two servers")):
+    summary = json.loads(shown("store", "--json", "--service", "sort", "--to", url, *files))
+    check(summary["recordings"] == 6 and summary["failed"] == 0 and 0 < summary["rows"] < summary["samples"],
+          f"{what}: recordings become fewer rows than samples", summary)
+    pesa("store", "-q", "--service", "sort", "--to", url, files[3], files[3], files[0])
+    same_report(url, "merged.data", f"{what}: report shows what it shows of the merged recordings, number for number; "
+                "recordings that are stored again count once")
+for words in (("topdown", "--by", "symbol"), ("annotate", "order")):
+    of_store, of_merged = numbers(cluster, *words), numbers("merged.data", *words)
+    for node in of_store.get("nodes", []) + of_merged.get("nodes", []):
+        node.pop("instructions")  # the first ones, among equal ones
+    check(of_store == of_merged, f"{' '.join(words)} shows the same",
+          "\n".join(different(of_store, of_merged)))
+for words in (("export", "--format", "folded"), ("report", "--sort", "symbol,comm")):
+    of_store, of_merged = (without_origin(shown(*words, "-i", path)) for path in (cluster, "merged.data"))
+    check(of_store == of_merged and len(of_store) > 5, f"{' '.join(words)} shows the same",
+          "\n".join(sorted(set(of_store) ^ set(of_merged))))
+same = shown("diff", cluster, "merged.data")
+check("0 of " in same, "diff finds no difference between the database and the merged recordings", same)
+check(all(int(server.ask("SELECT count() FROM fleet.samples")) for server in servers), "rows are spread over both servers")
+
+# What chooses.
+half = files[:3]
+shown("store", "-q", "--service", "half's \\ \"name\"", "--to", cluster, *half)
+shown("merge", "-q", "-o", "half.data", *half)
+url = cluster + "?service=half%27s%20%5C%20%22name%22"
+same_report(url, "half.data", "service= chooses, also by a name with quotes")
+same_report(cluster + "?service=sort&since=1h", "merged.data", "since= chooses")
+for choice in ("service=none", "service=%27%20OR%201%3D1%20--", "host=nobody", "until=2001-01-01"):
+    run = pesa("report", "-i", cluster + "?" + choice)
+    check(run.returncode == 1 and b"no samples" in run.stderr, f"{choice} finds nothing, and says so", run.stderr)
+for bad, why in (("clickhouse://u:p@h/db", b"password-file"), (cluster + "?colour=red", b"colour"), ("clickhouse://h/a;b", b"letters"),
+                 (cluster + "?password=x", b"password-file"), ("clickhouse://127.0.0.1:1/db", b"127.0.0.1:1")):
+    run = pesa("report", "-i", bad)
+    check(run.returncode == 1 and why in run.stderr and run.stderr.count(b"\n") == 1, f"{bad} is refused with one line",
+          run.stderr)
+run = pesa("store", "--to", cluster, "merged.data")
+check(run.returncode == 1 and b"merged" in run.stderr, "a merged file is refused", run.stderr)
+end()

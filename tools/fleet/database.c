@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tables of a database: made, filled, read.  See database.h. */
+#include "tools/fleet/database.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "decoder/fleet/native.h"
+#include "decoder/fleet/restore.h"
+#include "decoder/fleet/schema.h"
+
+#define TITLE_MAX 1024
+
+/* ---- The schema ------------------------------------------------------------------------------ */
+
+static struct pesa_error *read_version(const struct perfdata_buffer *answer, unsigned int *version,
+				       char cluster[65])
+{
+	static const enum native_type types[] = {NATIVE_U32, NATIVE_STRING};
+	struct native_reader reader = {answer->bytes, answer->bytes, answer->bytes + answer->size};
+	struct native_slice name;
+	struct native_block block;
+	bool any;
+	struct pesa_error *error = native_read(&reader, types, 2, &block, &any);
+
+	*version = 0;
+	*cluster = '\0';
+	if (!error && block.rows) {
+		*version = (unsigned int)native_number(&block, 0, 0);
+		name = native_string(&block, 1, 0);
+		if (name.size < 65) {
+			memcpy(cluster, name.bytes, name.size);
+			cluster[name.size] = '\0';
+		}
+	}
+	native_block_free(&block);
+	return error;
+}
+
+static struct pesa_error *ask_version(struct server *server, const char *database,
+				      unsigned int *version, char cluster[65])
+{
+	struct perfdata_buffer sql = {0}, answer = {0};
+	struct pesa_error *error;
+
+	schema_query(database, &sql);
+	error = server_ask(server, &sql, &answer);
+	if (!error)
+		error = read_version(&answer, version, cluster);
+	perfdata_buffer_free(&sql);
+	perfdata_buffer_free(&answer);
+	return error;
+}
+
+/* Of the server's messages: the table or the database does not exist. */
+static bool is_missing(const struct pesa_error *error)
+{
+	return strstr(error->message, "Code: 60") || strstr(error->message, "Code: 81");
+}
+
+struct pesa_error *database_open(const struct fleet_url *url, struct database *database)
+{
+	char cluster[65];
+	unsigned int version;
+	struct pesa_error *error;
+
+	*database = (struct database){.url = url};
+	error = server_open(url, &database->server);
+	if (error)
+		return error;
+	error = ask_version(database->server, url->database, &version, cluster);
+	if (error && is_missing(error)) {
+		pesa_error_free(error);
+		version = 0;
+		error = NULL;
+	}
+	if (error)
+		return error;
+	database->cluster = *cluster;
+	if (!version)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "%s has no tables of pesa in the database %s: make them "
+					 "with 'pesa store --create --to URL'",
+					 url->server, url->database);
+	if (version < FLEET_SCHEMA_VERSION)
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"%s: the tables of %s have version %u, this pesa %d: "
+			"bring them up to date with 'pesa store --create --to URL'",
+			url->server, url->database, version, FLEET_SCHEMA_VERSION);
+	if (version > FLEET_SCHEMA_VERSION)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s: the tables of %s have version %u, of a newer pesa "
+					 "than this one (%d): install it here",
+					 url->server, url->database, version, FLEET_SCHEMA_VERSION);
+	return NULL;
+}
+
+void database_close(struct database *database)
+{
+	server_close(database->server);
+	database->server = NULL;
+}
+
+static struct pesa_error *run(struct server *server, const struct perfdata_buffer *sql)
+{
+	struct perfdata_buffer answer = {0};
+	struct pesa_error *error = server_ask(server, sql, &answer);
+
+	perfdata_buffer_free(&answer);
+	return error;
+}
+
+static struct pesa_error *upgrade(struct server *server, unsigned int from, const char *database,
+				  const char *cluster)
+{
+	struct perfdata_buffer sql = {0};
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; !error; i++) {
+		sql.size = 0;
+		if (!schema_statement(from, i, database, cluster, &sql))
+			break;
+		error = run(server, &sql);
+	}
+	if (!error) {
+		sql.size = 0;
+		schema_note(from + 1, database, cluster, &sql);
+		error = run(server, &sql);
+	}
+	perfdata_buffer_free(&sql);
+	return error;
+}
+
+struct pesa_error *database_create(const struct fleet_url *url, const char *cluster,
+				   unsigned int *before)
+{
+	char present[65] = "";
+	struct server *server;
+	struct pesa_error *error = server_open(url, &server);
+
+	if (error)
+		return error;
+	*before = 0;
+	error = ask_version(server, url->database, before, present);
+	if (error && is_missing(error)) {
+		pesa_error_free(error);
+		error = NULL;
+	}
+	if (!error && *before && *cluster && strcmp(present, cluster))
+		error = pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "%s: the tables of %s were made for %s%s, not for "
+					  "the cluster %s",
+					  url->server, url->database,
+					  *present ? "the cluster " : "one server", present,
+					  cluster);
+	for (unsigned int version = *before; !error && version < FLEET_SCHEMA_VERSION; version++)
+		error = upgrade(server, version, url->database, *before ? present : cluster);
+	server_close(server);
+	return error;
+}
+
+/* ---- In -------------------------------------------------------------------------------------- */
+
+static struct pesa_error *make_attempt(uint64_t *attempt)
+{
+	do
+		if (getrandom(attempt, sizeof(*attempt), 0) != sizeof(*attempt))
+			return pesa_error_create(PESA_ERROR_OTHER,
+						 "the system gives no random numbers");
+	while (!*attempt);
+	return NULL;
+}
+
+static struct pesa_error *insert(struct database *database, enum fleet_table table,
+				 const struct fleet_block *block)
+{
+	struct perfdata_buffer sql = {0};
+	struct pesa_error *error;
+
+	sql_add(&sql, "INSERT INTO %s.%s%s (%s) FORMAT Native", database->url->database,
+		fleet_table_name(table), database->cluster ? "_all" : "",
+		fleet_table_columns(table));
+	error = server_insert(database->server, &sql, block->bytes.bytes, block->bytes.size);
+	perfdata_buffer_free(&sql);
+	return error;
+}
+
+struct pesa_error *database_put(struct database *database, const struct fleet_recording *recording,
+				const char *service, uint64_t *bytes)
+{
+	struct fleet_blocks blocks;
+	uint64_t attempt;
+	struct pesa_error *error = fleet_blocks_make(recording, service, &blocks);
+
+	*bytes = 0;
+	if (!error)
+		error = make_attempt(&attempt);
+	for (unsigned int i = 0; i < FLEET_TABLES && !error; i++) {
+		struct fleet_block *block = &blocks.table[i];
+
+		if (!block->rows)
+			continue;
+		fleet_block_set_attempt(block, block->bytes.bytes, attempt);
+		error = insert(database, (enum fleet_table)i, block);
+		*bytes += block->bytes.size;
+	}
+	fleet_blocks_free(&blocks);
+	return error;
+}
+
+/* ---- Out ------------------------------------------------------------------------------------- */
+
+static struct pesa_error *ask(struct database *database, struct restore *restore,
+			      enum restore_answer answer, const struct perfdata_buffer *sql)
+{
+	struct perfdata_buffer bytes = {0};
+	struct pesa_error *error = server_ask(database->server, sql, &bytes);
+
+	if (!error)
+		error = restore_take(restore, answer, bytes.bytes, bytes.size);
+	perfdata_buffer_free(&bytes);
+	return error;
+}
+
+static struct pesa_error *ask_for_samples(struct database *database, struct restore *restore,
+					  const struct fleet_selection *selection)
+{
+	static void (*const queries[])(struct perfdata_buffer * sql,
+				       const struct fleet_selection *selection) = {
+		[RESTORE_RECORDINGS] = query_recordings,
+		[RESTORE_COUNTS] = query_counts,
+		[RESTORE_SAMPLES] = query_samples,
+	};
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = RESTORE_RECORDINGS; i <= RESTORE_SAMPLES && !error; i++) {
+		struct perfdata_buffer sql = {0};
+
+		queries[i](&sql, selection);
+		error = ask(database, restore, (enum restore_answer)i, &sql);
+		perfdata_buffer_free(&sql);
+	}
+	return error;
+}
+
+static struct pesa_error *
+ask_for_numbers(struct database *database, struct restore *restore, enum restore_answer answer,
+		void (*query)(struct perfdata_buffer *sql, const struct fleet_selection *selection,
+			      const uint64_t *numbers, size_t count),
+		const struct fleet_selection *selection)
+{
+	uint64_t *numbers = malloc(QUERY_NUMBERS_MAX * sizeof(*numbers));
+	struct pesa_error *error = numbers ? NULL : pesa_error_no_memory();
+	size_t count;
+
+	while (!error && (count = restore_wanted(restore, answer, numbers, QUERY_NUMBERS_MAX))) {
+		struct perfdata_buffer sql = {0};
+
+		query(&sql, selection, numbers, count);
+		error = ask(database, restore, answer, &sql);
+		perfdata_buffer_free(&sql);
+	}
+	free(numbers);
+	return error;
+}
+
+static struct pesa_error *get(struct database *database, struct restore *restore, const char *path)
+{
+	const struct fleet_url *url = database->url;
+	const struct fleet_selection selection = {
+		.database = url->database,
+		.cluster = database->cluster,
+		.service = url->service,
+		.host = url->host,
+		.cpu = url->cpu,
+		.since = url->since_time,
+		.until = url->until_time,
+	};
+	struct restore_totals totals;
+	char title[TITLE_MAX];
+	struct pesa_error *error = ask_for_samples(database, restore, &selection);
+
+	totals = restore_totals(restore);
+	if (!error && !totals.rows)
+		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
+					  "%s: no samples of that service, host and time in %s",
+					  url->server, url->database);
+	if (!error)
+		error = ask_for_numbers(database, restore, RESTORE_CHAINS, query_chains,
+					&selection);
+	if (!error)
+		error = ask_for_numbers(database, restore, RESTORE_BINARIES, query_binaries,
+					&selection);
+	if (!error)
+		error = ask_for_numbers(database, restore, RESTORE_EVENTS, query_events,
+					&selection);
+	snprintf(title, sizeof(title), "%" PRIu64 " recordings of %" PRIu64 " hosts in %s of %s",
+		 totals.recordings, totals.hosts, url->database, url->server);
+	return error ? error : restore_write(restore, title, path);
+}
+
+struct pesa_error *database_get(struct database *database, const char *path)
+{
+	struct restore *restore = restore_create();
+	struct pesa_error *error = restore ? get(database, restore, path) : pesa_error_no_memory();
+
+	restore_free(restore);
+	return error;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `pesa store` and the reader of a database do with its tables. */
+#ifndef TOOLS_FLEET_DATABASE_H
+#define TOOLS_FLEET_DATABASE_H
+
+#include <stdbool.h>
+
+#include "decoder/fleet/fleet.h"
+#include "tools/fleet/server.h"
+
+struct database {
+	const struct fleet_url *url;
+	struct server *server;
+	bool cluster; /* it is spread over several servers */
+};
+
+/* Connect, and see that its tables are those of this version.  Closed with database_close(), also after
+ * an error. */
+struct pesa_error *database_open(const struct fleet_url *url, struct database *database);
+void database_close(struct database *database);
+
+/* Make the tables of one server, or bring them up to date; *before: the version that it had, 0: none. */
+struct pesa_error *database_create(const struct fleet_url *url, const char *cluster,
+				   unsigned int *before);
+
+/* Send a recording.  It counts as soon as all of it has arrived, and once. */
+struct pesa_error *database_put(struct database *database, const struct fleet_recording *recording,
+				const char *service, uint64_t *bytes);
+
+/* Read what the URL chooses into a file of counted records. */
+struct pesa_error *database_get(struct database *database, const char *path);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pesa-fleet, the program behind `pesa store` and behind `-i clickhouse://...`: a program of its own,
+ * since it is linked with libcurl, which would delay the start of all other subcommands.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoder/fleet/schema.h"
+#include "tools/fleet/database.h"
+#include "tools/files/fleet_open.h"
+#include "tools/ui/json.h"
+#include "tools/ui/profile_options.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/standard_output.h"
+
+#define COMMAND	      "store"
+#define NS_PER_SECOND INT64_C(1000000000)
+#define TEXT_MAX      256
+
+struct store_options {
+	const char *to, *service, *cluster, *symbol_root;
+	bool create;
+	struct profile_summary_options summary;
+	char **input;
+	size_t inputs;
+};
+
+enum { KEY_TO = 0x2000, KEY_SERVICE, KEY_CREATE, KEY_CLUSTER, KEY_SYMFS };
+
+static const struct argp_option options[] = {
+	{"to", KEY_TO, "URL", 0,
+	 "The database: clickhouse://HOST[:PORT]/DATABASE, or clickhouses:// with TLS; "
+	 "?password-file=FILE has USER:PASSWORD",
+	 0},
+	{"service", KEY_SERVICE, "NAME", 0, "What the recordings are of (default: default)", 0},
+	{"symfs", KEY_SYMFS, "DIRECTORY", 0,
+	 "Look for binaries below DIRECTORY, to unwind copies of stacks", 0},
+	{"create", KEY_CREATE, NULL, 0,
+	 "Make the tables on that server, or bring them up to date; needs no FILE", 0},
+	{"cluster", KEY_CLUSTER, "NAME", 0,
+	 "With --create: the servers' name of the cluster that the tables are spread over", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct store_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->summary;
+		break;
+	case KEY_TO:
+		result->to = argument;
+		break;
+	case KEY_SERVICE:
+		if (!*argument || strlen(argument) > TEXT_MAX)
+			profile_bad_value(state, "--service", argument, "1 to 256 bytes");
+		result->service = argument;
+		break;
+	case KEY_SYMFS:
+		result->symbol_root = argument;
+		break;
+	case KEY_CREATE:
+		result->create = true;
+		break;
+	case KEY_CLUSTER:
+		if (!sql_is_name(argument))
+			profile_bad_value(state, "--cluster", argument, "letters, digits and _");
+		result->cluster = argument;
+		break;
+	case ARGP_KEY_ARGS:
+		result->input = state->argv + state->next;
+		result->inputs = (size_t)(state->argc - state->next);
+		break;
+	case ARGP_KEY_END:
+		if (!result->to)
+			profile_usage_error(state, "name the database with --to");
+		if (!result->inputs && !result->create)
+			profile_usage_error(state, "name the recordings to be stored");
+		if (*result->cluster && !result->create)
+			profile_usage_error(state, "--cluster is for --create");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = profile_summary_children,
+	.args_doc = "[FILE...]",
+	.doc = "Store recordings in a ClickHouse database of many machines, as counts of their "
+	       "distinct samples.  A recording that is stored again counts once.\vExamples:\n"
+	       "  pesa store --create --to clickhouse://db.example/pesa\n"
+	       "  pesa store --service web --to clickhouse://db.example/pesa *.data\n"
+	       "  pesa report -i 'clickhouse://db.example/pesa?service=web&since=2h'\n"
+	       "\n"
+	       "The manual page pesa-store(1) and Documentation/fleet.md tell more.",
+};
+
+/* ---- Storing --------------------------------------------------------------------------------- */
+
+struct totals {
+	size_t stored;
+	uint64_t samples, rows, bytes;
+};
+
+static bool store_one(struct database *database, const struct store_options *wanted,
+		      const char *path, struct totals *totals)
+{
+	const struct fleet_collect_options collect = {.symbol_root = wanted->symbol_root,
+						      .bucket = FLEET_BUCKET};
+	struct fleet_recording recording;
+	struct pesa_error *error = fleet_collect(path, &collect, &recording);
+	uint64_t bytes = 0;
+
+	if (!error) {
+		error = database_put(database, &recording, wanted->service, &bytes);
+		error = pesa_error_prefix(error, "%s: not stored: ", path);
+	}
+	if (!error) {
+		totals->stored++;
+		totals->samples += recording.samples;
+		totals->rows += recording.rows.index.count;
+		totals->bytes += bytes;
+		if (recording.damaged_records || recording.damaged_bytes)
+			profile_complain(COMMAND,
+					 "%s: damaged, the rest is stored (%" PRIu64
+					 " records, %" PRIu64 " bytes not read)",
+					 path, recording.damaged_records, recording.damaged_bytes);
+	}
+	fleet_recording_free(&recording);
+	if (error)
+		profile_fail(COMMAND, error);
+	return !error;
+}
+
+static struct pesa_error *print_json(const struct store_options *wanted,
+				     const struct totals *totals)
+{
+	struct ui_json json;
+	FILE *out;
+	struct pesa_error *error = ui_json_open(wanted->summary.json, &out);
+
+	if (error)
+		return error;
+	ui_json_begin(&json, out, COMMAND);
+	ui_json_member(&json, "service", ui_json_string(wanted->service));
+	ui_json_member(&json, "recordings", ui_json_count(totals->stored));
+	ui_json_member(&json, "failed", ui_json_count(wanted->inputs - totals->stored));
+	ui_json_member(&json, "samples", ui_json_count(totals->samples));
+	ui_json_member(&json, "rows", ui_json_count(totals->rows));
+	ui_json_member(&json, "bytes_sent", ui_json_count(totals->bytes));
+	ui_json_end(&json);
+	return ui_json_close(out);
+}
+
+static int store(const struct fleet_url *url, const struct store_options *wanted)
+{
+	struct totals totals = {0};
+	struct database database;
+	struct pesa_error *error = NULL;
+	unsigned int before;
+
+	if (wanted->create)
+		error = database_create(url, wanted->cluster, &before);
+	if (error || !wanted->inputs)
+		return error ? profile_fail(COMMAND, error) : 0;
+	error = database_open(url, &database);
+	for (size_t i = 0; i < wanted->inputs && !error; i++)
+		store_one(&database, wanted, wanted->input[i], &totals);
+	database_close(&database);
+	if (!error && wanted->summary.wants_json)
+		error = print_json(wanted, &totals);
+	if (error)
+		return profile_fail(COMMAND, error);
+	if (!wanted->summary.quiet && !wanted->summary.wants_json)
+		printf("%zu of %zu recordings stored: %" PRIu64 " samples in %" PRIu64
+		       " rows, %" PRIu64 " bytes sent\n",
+		       totals.stored, wanted->inputs, totals.samples, totals.rows, totals.bytes);
+	if (fflush(stdout)) {
+		profile_complain(COMMAND, "standard output: %s", strerror(errno));
+		return 1;
+	}
+	return totals.stored != wanted->inputs;
+}
+
+/* ---- The program ----------------------------------------------------------------------------- */
+
+static struct pesa_error *read_into(const struct fleet_url *url, const char *path)
+{
+	struct database database;
+	struct pesa_error *error = database_open(url, &database);
+
+	if (!error)
+		error = database_get(&database, path);
+	database_close(&database);
+	return error;
+}
+
+static int run(const char *text, const struct store_options *wanted, const char *path)
+{
+	struct fleet_url url;
+	struct timespec now;
+	struct pesa_error *error;
+	int status = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	error = fleet_url_parse(text, now.tv_sec * NS_PER_SECOND + now.tv_nsec, &url);
+	if (!error && path)
+		error = read_into(&url, path);
+	else if (!error)
+		status = store(&url, wanted);
+	fleet_url_free(&url);
+	if (error && path) { /* pesa puts the command in front */
+		safe_output_message("%s", error->message);
+		pesa_error_free(error);
+		return 1;
+	}
+	return error ? profile_fail(COMMAND, error) : status;
+}
+
+int main(int argc, char **argv)
+{
+	struct store_options wanted = {.service = "default", .cluster = ""};
+	int status;
+
+	safe_output_start();
+	standard_output_watch("pesa " COMMAND);
+	if (curl_global_init(CURL_GLOBAL_DEFAULT)) {
+		profile_complain(COMMAND, "libcurl cannot be used");
+		return 1;
+	}
+	if (argc == 4 && !strcmp(argv[1], FLEET_READ)) {
+		status = run(argv[2], NULL, argv[3]);
+	} else {
+		status = profile_parse(&argp, COMMAND, argc, argv, &wanted);
+		if (!status)
+			status = run(wanted.to, &wanted, NULL);
+	}
+	curl_global_cleanup();
+	return status;
+}
