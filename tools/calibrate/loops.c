@@ -131,9 +131,9 @@ static struct pesa_error *add_number(struct assembling *program, const char *nam
 /* The memory is written once: pages that were only read are all the same one. */
 static struct pesa_error *add_memory(struct assembling *program)
 {
-	static const char *const lines[] = {"mv a6, s1",       "lui a4, 1",	 "srli a3, a5, 12",
-					    "sd zero, 0(a6)",  "add a6, a6, a4", "addi a3, a3, -1",
-					    "bnez a3, " TARGET};
+	static const char *const lines[] = {"mv a6, s1",      "lui a4, 1",	"srli a3, a5, 12",
+					    "sd zero, 0(a6)", "add a6, a6, a4", "addi a3, a3, -1",
+					    "bnez a3, target"};
 	struct pesa_error *error = add_number(program, "s1", MEMORY);
 
 	if (!error)
