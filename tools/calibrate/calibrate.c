@@ -14,7 +14,7 @@
 #include "tools/calibrate/learn.h"
 #include "tools/commands.h"
 #include "tools/plain/calibrations.h"
-#include "tools/ui/temporary_directory.h"
+#include "tools/files/temporary_directory.h"
 
 #define COMMAND	       "calibrate"
 #define WORDS_MAX      80u
