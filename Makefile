@@ -115,7 +115,7 @@ daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources
 tool_sources := tools/top/command.c tools/fleet/command.c \
 	$(filter-out tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/%,$(call sources_in,tools))
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
-browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why names,$(wildcard tools/$(room)/*.c)) \
+browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why plain names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
 top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) tools/record/event_options.c $(wildcard tools/screen/*.c) $(wildcard tools/completion/*.c tools/perf/*.c) \
 	$(wildcard tools/files/*.c) \

@@ -116,6 +116,18 @@ static struct pesa_error *read_fact(struct reading *reading, char *line)
 	return NULL;
 }
 
+static bool is_control(char byte)
+{
+	return (unsigned char)byte < ' ' || byte == 0x7f;
+}
+
+static bool has_control(const char *text, size_t length)
+{
+	while (length && !is_control(text[length - 1]))
+		length--;
+	return length;
+}
+
 static struct pesa_error *read_line(struct reading *reading, const char *text, size_t length)
 {
 	char line[LINE_MAX];
@@ -126,7 +138,7 @@ static struct pesa_error *read_line(struct reading *reading, const char *text, s
 		return NULL;
 	if (reading->ended)
 		return wrong(reading, "there is more behind the end");
-	if (length >= sizeof(line) || memchr(text, '\0', length))
+	if (length >= sizeof(line) || has_control(text, length))
 		return wrong(reading, "this is no line of a calibration");
 	memcpy(line, text, length);
 	line[length] = '\0';
@@ -195,14 +207,14 @@ struct pesa_error *pesa_calibration_open(const char *path, bool own,
 	return error;
 }
 
-/* A name may be from a recording: what ends a line does not. */
+/* A name may be from a recording, and have characters that no line has. */
 static void write_name(FILE *stream, const char *key, const char *value)
 {
 	if (!*value)
 		return;
 	fprintf(stream, "%s ", key);
 	for (; *value; value++)
-		fputc(*value == '\n' || *value == '\r' ? '?' : *value, stream);
+		fputc(is_control(*value) ? '?' : *value, stream);
 	fputc('\n', stream);
 }
 

@@ -174,7 +174,7 @@ void plain_estimate_print(const struct plain_estimate *plain, const struct ui_te
 			 "  cycles of instructions are estimates, by control flow and the %s %s",
 			 plain->generic ? "generic model" : "model", plain->processor);
 	if (plain->generic)
-		ui_text_add(&line, " (-mcpu=NAME names the processor)");
+		ui_text_add(&line, " (--mcpu=NAME names the processor)");
 	ui_text_add(&line, "; --raw: as sampled");
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
