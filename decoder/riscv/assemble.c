@@ -98,7 +98,7 @@ static const char *resolve(const struct pesa_isa *isa, const char *name, size_t 
 	for (unsigned int i = 0; i < riscv_mnemonic_alias_count; i++) {
 		const struct riscv_mnemonic_alias *alias = &riscv_mnemonic_aliases[i];
 
-		if (isa->conditions[alias->condition] &&
+		if (*alias->name == *name && isa->conditions[alias->condition] &&
 		    !compare_name(name, *length, alias->name)) {
 			*length = strlen(alias->other);
 			return alias->other;

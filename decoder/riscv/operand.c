@@ -70,20 +70,12 @@ static const struct {
 	{"zero", 0}, {"ra", 1}, {"sp", 2}, {"gp", 3}, {"tp", 4}, {"fp", 8},
 };
 
-static bool find_register(const char *name, size_t length, unsigned int *number)
+/* A prefix and a number without a leading 0. */
+static bool find_numbered(const char *name, size_t letters, size_t length, unsigned int *number)
 {
 	unsigned int value = 0;
-	size_t letters = 0;
 
-	while (letters < length && isalpha((unsigned char)name[letters]))
-		letters++;
-	for (size_t i = 0; i < sizeof(named_registers) / sizeof(*named_registers); i++)
-		if (is_name(name, length, named_registers[i].name)) {
-			*number = named_registers[i].number;
-			return true;
-		}
-	if (letters == length || length - letters > 2 ||
-	    (name[letters] == '0' && length - letters > 1))
+	if (length - letters > 2 || (name[letters] == '0' && length - letters > 1))
 		return false;
 	for (size_t i = letters; i < length; i++) {
 		if (!isdigit((unsigned char)name[i]))
@@ -91,10 +83,27 @@ static bool find_register(const char *name, size_t length, unsigned int *number)
 		value = value * 10 + (name[i] - '0');
 	}
 	for (size_t i = 0; i < sizeof(numbered_registers) / sizeof(*numbered_registers); i++)
-		if (is_name(name, letters, numbered_registers[i].prefix) &&
-		    value >= numbered_registers[i].first && value <= numbered_registers[i].last) {
+		if (*numbered_registers[i].prefix == *name &&
+		    value >= numbered_registers[i].first && value <= numbered_registers[i].last &&
+		    is_name(name, letters, numbered_registers[i].prefix)) {
 			*number =
 				numbered_registers[i].number + value - numbered_registers[i].first;
+			return true;
+		}
+	return false;
+}
+
+static bool find_register(const char *name, size_t length, unsigned int *number)
+{
+	size_t letters = 0;
+
+	while (letters < length && isalpha((unsigned char)name[letters]))
+		letters++;
+	if (letters < length)
+		return find_numbered(name, letters, length, number);
+	for (size_t i = 0; i < sizeof(named_registers) / sizeof(*named_registers); i++)
+		if (is_name(name, length, named_registers[i].name)) {
+			*number = named_registers[i].number;
 			return true;
 		}
 	return false;

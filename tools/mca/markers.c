@@ -172,7 +172,10 @@ static struct mca_source_region *find_open(struct mca_source *source, const char
 	struct mca_source_region *found = NULL;
 
 	*open = 0;
-	for (unsigned int i = 0; i < source->region_count; i++) {
+	while (source->closed < source->region_count && source->regions[source->closed].has_begin &&
+	       source->regions[source->closed].has_end)
+		source->closed++;
+	for (unsigned int i = source->closed; i < source->region_count; i++) {
 		struct mca_source_region *region = &source->regions[i];
 
 		if (!region->has_begin || region->has_end)

@@ -13,8 +13,9 @@
 #include "tools/mca/source.h"
 #include "tools/mca/target.h"
 #include "tools/mca/text.h"
-#include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/terminal.h"
 
 static struct pesa_error *read_input(const struct mca_settings *settings, const char *isa,
 				     struct mca_source *source)
@@ -135,6 +136,7 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 			mca_source_free(&source);
 		}
 	}
+	settings->colours = ui_terminal_open(UI_AUTO).colour;
 	if (!error) {
 		if (settings->hexadecimal)
 			error = show_hexadecimal(&source);

@@ -9,7 +9,6 @@
 #include "tools/mca/region.h"
 #include "tools/ui/json.h"
 #include "tools/ui/safe_output.h"
-#include "tools/ui/terminal.h"
 
 #define VIEWS_MAX      10
 #define TIMELINE_LINES 10
@@ -146,7 +145,7 @@ static struct pesa_error *show(const struct mca_settings *settings,
 	struct pesa_error *error = NULL;
 	struct mca_text text = {
 		.stream = output,
-		.colours = output == stdout && ui_terminal_open(UI_AUTO).colour,
+		.colours = settings->colours && output == stdout,
 	};
 	struct json_object *object = regions ? region_object(context, region) : NULL;
 	unsigned int count = 0;

@@ -24,6 +24,7 @@ struct mca_settings {
 	bool dispatch_stats, scheduler_stats, retire_stats, register_stats;
 	bool skip_lack_sched, skip_parse_failure;
 	bool no_alias, disable_instruments, disable_behaviour, json, cycle_stack;
+	bool colours;	  /* standard output shows them */
 	bool hexadecimal; /* print immediate values in hexadecimal */
 	unsigned int assembly_variant;
 	bool all_views_given, all_stats_given;

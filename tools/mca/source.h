@@ -27,6 +27,7 @@ struct mca_source {
 	unsigned int count;
 	struct mca_source_region *regions; /* in the order of their begin markers */
 	unsigned int region_count;
+	unsigned int closed; /* regions at the beginning of `regions` that have both markers */
 };
 
 struct mca_source_options {

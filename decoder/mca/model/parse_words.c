@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Words, numbers and names in a processor model's text: see parse.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,10 @@ static bool is_blank(char c)
 /* The next word of the line, or NULL. */
 char *mca_parse_word(struct mca_parser *parser)
 {
-	char *word = parser->rest;
+	/* A model has hundreds of thousands of characters. */
+	static const bool ends_word[UCHAR_MAX + 1] = {
+		['\0'] = true, [' '] = true, ['\t'] = true, ['\r'] = true};
+	char *word = parser->rest, *rest;
 
 	while (is_blank(*word))
 		word++;
@@ -87,10 +91,11 @@ char *mca_parse_word(struct mca_parser *parser)
 		parser->rest = word;
 		return NULL;
 	}
-	for (parser->rest = word; *parser->rest && !is_blank(*parser->rest);)
-		parser->rest++;
-	if (*parser->rest)
-		*parser->rest++ = '\0';
+	for (rest = word; !ends_word[(unsigned char)*rest];)
+		rest++;
+	if (*rest)
+		*rest++ = '\0';
+	parser->rest = rest;
 	return word;
 }
 
