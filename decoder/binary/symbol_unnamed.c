@@ -151,9 +151,10 @@ static struct pesa_error *find_used(struct finding *finding, const GElf_Shdr *he
 				    const Elf_Data *data)
 {
 	const uint8_t *bytes = data->d_buf;
+	const size_t size = data->d_size;
 	size_t length;
 
-	for (size_t at = 0; data->d_size - at >= 4; at += length) {
+	for (size_t at = 0; size - at >= 4; at += length) {
 		struct pesa_error *error;
 		uint64_t target;
 
@@ -162,7 +163,7 @@ static struct pesa_error *find_used(struct finding *finding, const GElf_Shdr *he
 		/* Of most instructions the major opcode, neither JAL nor AUIPC, says enough. */
 		if ((bytes[at] & 0x7f) != 0x6f && (bytes[at] & 0x7f) != 0x17)
 			continue;
-		if (!function_used(bytes + at, data->d_size - at, header->sh_addr + at, &target) ||
+		if (!function_used(bytes + at, size - at, header->sh_addr + at, &target) ||
 		    pesa_intervals_find(&finding->described, target))
 			continue;
 		error = add_used(finding, target);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running a block, on the fast path if it supports the run and nothing listens. */
 #include "decoder/mca/engine/stimuli.h"
+#include "decoder/mca/engine/use.h"
 #include "decoder/mca/fast/fast.h"
 
 static struct pesa_error *check_options(const struct pesa_mca_block *block,
@@ -21,7 +22,7 @@ static struct pesa_error *check_options(const struct pesa_mca_block *block,
 static bool is_listened_to(const struct pesa_mca_listener *listeners, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++)
-		if (listeners[i].kinds)
+		if (listeners[i].kinds & ~MCA_COUNTED)
 			return true;
 	return false;
 }
@@ -54,11 +55,13 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 	if (error)
 		return error;
 	if (!is_listened_to(listeners, count) && mca_fast_serves(block, options))
-		return mca_fast_run(block, options, cycles);
+		return mca_fast_run(block, options, listeners, count, cycles);
 	error = mca_run_start(block, options, listeners, count, &run);
 	if (error)
 		return error;
 	error = mca_run_cycles(run, UINT64_MAX);
+	if (!error)
+		error = mca_use_send(&run->use, block, listeners, count);
 	if (!error)
 		*cycles = run->now + run->steady.cycles;
 	mca_run_free(run);

@@ -297,7 +297,10 @@ enum pesa_mca_event_kind {
 	PESA_MCA_PRESSURE,	   /**< work is held up; only if the options ask for it */
 	PESA_MCA_MISPREDICTED, /**< a branch, before it is dispatched; only if a rate is given */
 	PESA_MCA_MISSED,       /**< a load of more than the shortest latency that is given */
-	PESA_MCA_EVENT_KINDS,  /**< how many there are */
+	/** After the last cycle, for each instruction of the block and unit: what it used of it in the
+	 * whole run.  Who listens for nothing else does not keep a run from being extrapolated. */
+	PESA_MCA_USED,
+	PESA_MCA_EVENT_KINDS, /**< how many there are */
 };
 
 /** Why dispatch could not go on. */
@@ -342,8 +345,9 @@ struct pesa_mca_event {
 	unsigned int registers;			      /**< DISPATCHED: allocated, RETIRED: freed */
 	enum pesa_mca_stall stall;		      /**< STALLED: why */
 	enum pesa_mca_pressure pressure;	      /**< PRESSURE: by what */
-	const struct pesa_mca_occupation *occupation; /**< ISSUED */
+	const struct pesa_mca_occupation *occupation; /**< ISSUED, USED: one */
 	unsigned int occupations;		      /**< how many */
+	uint64_t used;	    /**< USED: cycles of the occupation, in the place of its own */
 	uint64_t buffers;   /**< BUFFERS_*: resources of the model by bit */
 	uint64_t resources; /**< ISSUED, PRESSURE: units that were busy, by the engine's bit */
 	struct pesa_mca_critical critical_register; /**< ISSUED: by a register */

@@ -78,3 +78,47 @@ def figures(*words):
 def cost(seconds, usage):
     """The figures as text."""
     return f"{seconds:.2f} s, {usage.ru_utime + usage.ru_stime:.2f} s of processor, {usage.ru_maxrss / 1024:.0f} MB"
+
+
+# What a script does all day: words, a dictionary, JSON, regular expressions, objects.
+SCRIPT = r"""
+import json, re
+state = 1
+def draw(below):
+    global state
+    state = (state * 1103515245 + 12345) & 0x7fffffff
+    return state % below
+class Node:
+    def __init__(self, value):
+        self.value, self.less, self.more = value, None, None
+    def add(self, value):
+        at = self
+        while True:
+            side = "less" if value < at.value else "more"
+            child = getattr(at, side)
+            if child is None:
+                setattr(at, side, Node(value))
+                return
+            at = child
+words = [chr(97 + draw(26)) * (1 + draw(4)) + str(draw(100)) for _ in range(3000)]
+count = {}
+for word in words:
+    count[word] = count.get(word, 0) + 1
+back = json.loads(json.dumps([{"word": w, "times": n, "share": n / 3} for w, n in count.items()]))
+back.sort(key=lambda one: (-one["times"], one["word"]))
+pattern = re.compile(r"([a-f]+)(\d+)")
+root = Node("m")
+for word in words[:800]:
+    root.add(word)
+print(len(back), sum(1 for word in words if pattern.match(word)))
+"""
+
+
+def cpython(work, period):
+    """Record the distribution's CPython for riscv64, which is stripped, on ooo-4; return the path of the recording."""
+    from distribution import sysroot  # pylint: disable=import-outside-toplevel
+    root = sysroot("trixie", {"python3.13-minimal", "libpython3.13-stdlib"})
+    data = os.path.join(work, f"cpython-{period}.data")
+    subprocess.run([PESA, "record", "-q", "--core", "ooo-4", "-c", str(period), "--sysroot", root, "-o", data, "--",
+                    os.path.join(root, "usr/bin/python3.13"), "-S", "-c", SCRIPT], check=True, stdout=subprocess.DEVNULL)
+    return data

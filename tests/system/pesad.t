@@ -64,6 +64,19 @@ def report(path, share):
     return json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr}
 
 
+def counts_of(function, store, share):
+    """The executions of a function's lines in the profile for clang of all files of a store, and what pesa said."""
+    done = subprocess.run([PESA, "export", "--format", "llvm-sample", "--symfs", share, "--dso", "hot", "-i", store, "-o", "-"],
+                          capture_output=True, text=True, check=False)
+    counts, inside = [], False
+    for line in done.stdout.splitlines():
+        if not line.startswith(" "):
+            inside = line.startswith(function + ":")
+        elif inside and (found := re.match(r" [\d.]+: (\d+)", line)):
+            counts.append(int(found[1]))
+    return counts, f"status {done.returncode}\n{done.stdout}{done.stderr}"
+
+
 with tempfile.TemporaryDirectory(prefix="pesa-daemon-") as share:
     os.chmod(share, 0o755)  # SIGHUP reads the configuration with the rights of nobody
     guest_program("hot", share)
@@ -74,6 +87,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-daemon-") as share:
     console = read(f"{share}/console")
     reports = {name: [report(path, share) for path in sorted(glob.glob(f"{share}/{name}/pesa-*.data"))]
                for name in [*parts, "killed.first"]}
+    profile = counts_of("divide", f"{share}/clock", share)
 
 why = f"status {done.returncode}\n{done.stdout}{done.stderr}{''.join(logs.values())}{console[-2000:]}"
 tap.check(done.returncode == 0 and "end" in parts, "the script ran to its end", why)
@@ -117,6 +131,8 @@ tap.check(re.search(r"wall clock was set by \+\d{9}", log), "a line says that th
 tap.check(re.search(r"CPUs came or went: 1 are sampled, there were 2", log), "and one that a CPU went", log)
 tap.check(any(re.search("hot", json.dumps(one)) for one in reports.get("clock", [])), "the report names the program",
           reports.get("clock"))
+tap.check(max(profile[0], default=0) > 10000, "its store is a profile for a compiler: the function that works was executed often",
+          profile)
 first, later = reports.get("killed.first", []), reports.get("killed", [])
 tap.check(first and all(one.get("samples", 0) > 0 for one in first), "after kill -9 the finished files are whole",
           f"{first} {why}")

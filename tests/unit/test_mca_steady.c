@@ -52,6 +52,56 @@ static struct pesa_mca_block *make_block(const struct pesa_mca_model *model,
 	return block;
 }
 
+/* Cycles of each unit by instruction of the block. */
+struct used {
+	unsigned int count; /* of the block */
+	uint64_t *cycles;   /* by instruction, resource and unit */
+};
+
+#define USED_PLACES (MCA_RESOURCES_MAX + 1) * MCA_UNITS_MAX
+
+static struct pesa_error *add_used(void *data, const struct pesa_mca_event *event)
+{
+	struct used *used = data;
+	unsigned int position = event->instruction % used->count;
+
+	for (unsigned int i = 0; i < event->occupations; i++) {
+		const struct pesa_mca_occupation *use = &event->occupation[i];
+
+		used->cycles[(position * (MCA_RESOURCES_MAX + 1) + use->resource) * MCA_UNITS_MAX +
+			     use->unit] += event->kind == PESA_MCA_USED ? event->used : use->cycles;
+	}
+	return NULL;
+}
+
+static struct used no_use(const struct pesa_mca_block *block)
+{
+	struct used used = {.count = pesa_mca_block_count(block)};
+
+	used.cycles = calloc((size_t)used.count * USED_PLACES, sizeof(*used.cycles));
+	assert_non_null(used.cycles);
+	return used;
+}
+
+/* What is counted of a run that is extrapolated, against the sum over each issue. */
+static void compare_use(const struct pesa_mca_block *block,
+			const struct pesa_mca_run_options *options, uint64_t cycles)
+{
+	struct used issued = no_use(block), used = no_use(block);
+	struct pesa_mca_listener each = {add_used, &issued, 1u << PESA_MCA_ISSUED};
+	struct pesa_mca_listener whole = {add_used, &used, 1u << PESA_MCA_USED};
+	uint64_t counted;
+
+	assert_null(pesa_mca_run(block, options, &each, 1, &counted));
+	assert_int_equal(counted, cycles);
+	assert_null(pesa_mca_run(block, options, &whole, 1, &counted));
+	assert_int_equal(counted, cycles);
+	assert_memory_equal(issued.cycles, used.cycles,
+			    issued.count * USED_PLACES * sizeof(*used.cycles));
+	free(issued.cycles);
+	free(used.cycles);
+}
+
 /* Listened to, without leaving anything out, and on the fast path, without listeners. */
 static void compare(const struct pesa_mca_block *block, struct pesa_mca_run_options options)
 {
@@ -60,6 +110,7 @@ static void compare(const struct pesa_mca_block *block, struct pesa_mca_run_opti
 
 	assert_null(pesa_mca_run(block, &options, &listener, 1, &cycles));
 	assert_int_equal(events, cycles);
+	compare_use(block, &options, cycles);
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &some));
 	options.every_iteration = true;
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &all));
@@ -376,7 +427,7 @@ static void change_quick_run(const struct pesa_mca_block *block, uint32_t *seed,
 		struct pesa_error *error;
 		struct mca_fast fast;
 
-		assert_null(mca_fast_start(&fast, block, &options));
+		assert_null(mca_fast_start(&fast, block, &options, false));
 		assert_null(mca_fast_cycles(&fast, pick(seed, cycles)));
 		snapshots[0] = quick_snapshot(&fast, 0);
 		snapshots[1] = quick_snapshot(&fast, part);

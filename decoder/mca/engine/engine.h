@@ -129,6 +129,16 @@ struct mca_pipe {
 };
 #define MCA_PIPES_MAX 64
 
+/* Cycles that are counted by instruction of the block and unit (use.h). */
+struct mca_use {
+	uint64_t *cycles, *then; /* now; at the beginning of a period.  NULL: not counted */
+	size_t counts;
+	unsigned int units;
+	uint16_t first[MCA_RESOURCES_MAX + 1]; /* by bit of a resource: its first unit */
+};
+/* Listeners for other events need every one of them. */
+#define MCA_COUNTED (1u << PESA_MCA_USED)
+
 enum mca_buffers {
 	MCA_BUFFERS_AVAILABLE,
 	MCA_BUFFERS_FULL,
@@ -269,6 +279,7 @@ struct mca_run {
 	struct mca_stimuli stimuli;
 	struct mca_steady steady;
 	struct mca_snapshots snapshots;
+	struct mca_use use;
 
 	/* out of order */
 	unsigned int dispatch_width, dispatch_available;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events of a run for its listeners: see events.h. */
 #include "decoder/mca/engine/events.h"
+#include "decoder/mca/engine/use.h"
 
 void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
 {
@@ -51,6 +52,9 @@ void mca_send_issued(struct mca_run *run, const struct mca_inflight *flight,
 {
 	struct pesa_mca_occupation occupation[MCA_PIPES_MAX];
 
+	if (run->use.cycles)
+		mca_use_add(&run->use, (unsigned int)(flight->lowered - run->block->lowered), pipes,
+			    count);
 	if (!mca_wants(run, PESA_MCA_ISSUED))
 		return;
 	for (unsigned int i = 0; i < count; i++)

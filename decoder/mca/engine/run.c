@@ -6,6 +6,7 @@
 #include "decoder/mca/engine/events.h"
 #include "decoder/mca/engine/inflight.h"
 #include "decoder/mca/engine/stimuli.h"
+#include "decoder/mca/engine/use.h"
 
 /* Minimum arena size of a run. */
 #define BYTES 16384
@@ -64,6 +65,20 @@ struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 	return NULL;
 }
 
+/* Count what listeners want to know after the last cycle. */
+static struct pesa_error *count_use(struct mca_run *run)
+{
+	uint64_t *memory;
+
+	if (!mca_wants(run, PESA_MCA_USED))
+		return NULL;
+	memory = mca_arena_take_raw(&run->arena, mca_use_words(run->block) * sizeof(*memory));
+	if (!memory)
+		return pesa_error_no_memory();
+	mca_use_init(&run->use, run->block, memory);
+	return NULL;
+}
+
 struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 				 const struct pesa_mca_run_options *options,
 				 const struct pesa_mca_listener *listeners, unsigned int count,
@@ -99,7 +114,9 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	measure_block(run);
 	mca_resources_init(&run->resources, block->model, busy);
 	mca_snapshot_init(run);
-	error = mca_memory_init(run);
+	error = count_use(run);
+	if (!error)
+		error = mca_memory_init(run);
 	if (!error && pesa_mca_model_is_out_of_order(block->model))
 		error = mca_out_of_order_init(run);
 	if (error)

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/mca/engine/engine.h"
+#include "decoder/mca/engine/use.h"
 
 /* Make room for `words` more words. */
 static struct pesa_error *reserve(struct mca_run *run, unsigned int words)
@@ -186,7 +186,7 @@ void mca_snapshot_init(struct mca_run *run)
 
 	run->steady.searching = !pesa_mca_model_is_out_of_order(run->model) &&
 				!run->options->every_iteration && !run->options->stimuli &&
-				!run->wanted;
+				!(run->wanted & ~MCA_COUNTED);
 	run->steady.next = run->block->count;
 	for (unsigned int i = 0; i < run->block->count && !run->options->stimuli; i++) {
 		const struct mca_lowered *lowered = &run->block->lowered[i];
@@ -218,6 +218,7 @@ static void skip_periods(struct mca_run *run)
 	run->steady.searching = false;
 	run->steady.cycles = times * (run->now - run->snapshots.then_cycle);
 	run->last_number -= times * period;
+	mca_use_repeat(&run->use, times);
 }
 
 /* Compare with the snapshot of one period ago. */
@@ -265,5 +266,6 @@ void mca_snapshot_cycle(struct mca_run *run)
 		snapshots->then_number = number;
 		snapshots->then_cycle = run->now;
 		mca_steady_confirm(steady, number, period);
+		mca_use_mark(&run->use);
 	}
 }

@@ -159,6 +159,8 @@ struct mca_fast {
 	uint32_t dispatch_width, carry_over;
 	int32_t slots_free, registers_free, register_file_size; /* size: 0: unlimited */
 
+	struct mca_use
+		use; /* which unit an instruction gets matters then, so units are not plain */
 	struct mca_resources resources; /* in a plain block only the buffers */
 	struct mca_units units;		/* in a plain block */
 	uint64_t active;		/* bit mask of kinds with ready instructions */
@@ -200,7 +202,9 @@ bool mca_fast_serves(const struct pesa_mca_block *block,
 		     const struct pesa_mca_run_options *options);
 /* pesa_mca_run() on the fast path. */
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
-				const struct pesa_mca_run_options *options, uint64_t *cycles);
+				const struct pesa_mca_run_options *options,
+				const struct pesa_mca_listener *listeners, unsigned int count,
+				uint64_t *cycles);
 /* Likewise, of one iteration, with its cycle stack. */
 struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options,
@@ -214,9 +218,10 @@ bool mca_fast_serves_in_order(const struct pesa_mca_block *block,
 struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
 					   const struct pesa_mca_run_options *options,
 					   struct pesa_mca_cycle_stack *stack);
-/* mca_fast_run() in steps: until the end, or at least until cycle `until`. */
+/* mca_fast_run() in steps: until the end, or at least until cycle `until`.  `counts`: count the
+ * cycles of each unit. */
 struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
-				  const struct pesa_mca_run_options *options);
+				  const struct pesa_mca_run_options *options, bool counts);
 struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until);
 void mca_fast_free(struct mca_fast *fast);
 

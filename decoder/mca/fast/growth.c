@@ -44,6 +44,7 @@
  */
 #include <string.h>
 
+#include "decoder/mca/engine/use.h"
 #include "decoder/mca/fast/fast.h"
 
 /* The place of the copies. */
@@ -281,6 +282,7 @@ bool mca_fast_grow(struct mca_fast *fast)
 	take_entries(fast, growth.times);
 	mca_fast_list_again(fast);
 	fast->last -= growth.times * retired;
+	mca_use_repeat(&fast->use, growth.times);
 	fast->steady.cycles += growth.times * (now->now - then->now);
 	return true;
 }

@@ -380,7 +380,7 @@ struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
 					   struct pesa_mca_cycle_stack *stack)
 {
 	struct mca_fast fast;
-	struct pesa_error *error = mca_fast_start(&fast, block, options);
+	struct pesa_error *error = mca_fast_start(&fast, block, options, false);
 	struct in_order run = {
 		.fast = &fast,
 		.stack = stack,

@@ -15,6 +15,7 @@
  */
 #include <string.h>
 
+#include "decoder/mca/engine/use.h"
 #include "decoder/mca/fast/fast.h"
 
 #define WORDS_MAX (16 + 4 * MCA_RESOURCES_MAX)
@@ -223,6 +224,7 @@ static void skip_periods(struct mca_fast *fast)
 	fast->steady.searching = false;
 	fast->steady.cycles += times * (fast->now - then->now);
 	fast->last -= times * period;
+	mca_use_repeat(&fast->use, times);
 }
 
 static bool same_machine(const struct mca_fast_snapshot *now, const struct mca_fast_snapshot *then)
@@ -287,5 +289,6 @@ void mca_fast_snapshot_cycle(struct mca_fast *fast)
 		snapshots->now = swap;
 		mca_steady_confirm(steady, number, period);
 		start_levels(fast);
+		mca_use_mark(&fast->use);
 	}
 }

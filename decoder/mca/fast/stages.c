@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decoder/mca/engine/inflight.h"
+#include "decoder/mca/engine/use.h"
 #include "decoder/mca/fast/lists.h"
 
 /* Typical arena size of a run. */
@@ -182,10 +183,15 @@ static void take_units(struct mca_fast *fast, const struct mca_fast_instruction 
 	const struct mca_fast_kind *kind = &fast->kinds[plan->kind];
 	struct mca_pipe pipes[MCA_PIPES_MAX];
 
-	if (fast->units.plain)
+	if (fast->units.plain) {
 		mca_units_take(&fast->units, fast->now, kind->use, kind->uses);
-	else
-		mca_resources_issue(&fast->resources, fast->now, plan->description, pipes);
+	} else {
+		unsigned int count =
+			mca_resources_issue(&fast->resources, fast->now, plan->description, pipes);
+
+		if (fast->use.cycles)
+			mca_use_add(&fast->use, (unsigned int)(plan - fast->plan), pipes, count);
+	}
 }
 
 static void release_units(struct mca_fast *fast)
@@ -577,7 +583,7 @@ static void take_leaving(struct mca_fast *fast, const struct pesa_mca_run_option
 }
 
 struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
-				  const struct pesa_mca_run_options *options)
+				  const struct pesa_mca_run_options *options, bool counts)
 {
 	size_t units = mca_resources_units(block->model), size = mca_fast_plan_size(block);
 	size_t counted = mca_units_size(block);
@@ -594,14 +600,15 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	memory = mca_arena_take_raw(&fast->arena, counted + size);
 	if (!memory)
 		return pesa_error_no_memory();
-	mca_units_init(&fast->units, block, memory);
+	mca_units_init(&fast->units, block, counts, memory);
 	mca_fast_plan(fast, memory + counted);
 	set_limits(fast, options);
 	places = ring_size(fast);
 	fast->mask = places - 1;
 	size = places * (sizeof(*fast->ring) + sizeof(*fast->groups) + 2 * sizeof(uint32_t)) +
 	       units * sizeof(*busy) + (fast->once ? 3 * block->count * sizeof(uint64_t) : 0) +
-	       leaving_entries(fast, options) * sizeof(uint64_t) + mca_fast_snapshot_size(fast);
+	       leaving_entries(fast, options) * sizeof(uint64_t) + mca_fast_snapshot_size(fast) +
+	       (counts ? mca_use_words(block) * sizeof(uint64_t) : 0);
 	memory = mca_arena_take_raw(&fast->arena, size);
 	if (!memory) {
 		mca_fast_free(fast);
@@ -616,6 +623,9 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	take_leaving(fast, options, &memory);
 	mca_resources_init(&fast->resources, fast->model, busy);
 	memset(fast->wheel, 0xff, sizeof(fast->wheel));
+	if (counts)
+		mca_use_init(&fast->use, block,
+			     piece(&memory, mca_use_words(block) * sizeof(uint64_t)));
 	mca_fast_snapshot_init(fast, !options->every_iteration && !fast->once, memory);
 	return NULL;
 }
@@ -626,9 +636,26 @@ void mca_fast_free(struct mca_fast *fast)
 }
 
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
-				const struct pesa_mca_run_options *options, uint64_t *cycles)
+				const struct pesa_mca_run_options *options,
+				const struct pesa_mca_listener *listeners, unsigned int count,
+				uint64_t *cycles)
 {
-	return mca_fast_stack(block, options, NULL, cycles);
+	struct pesa_error *error;
+	struct mca_fast fast;
+	bool counts = false;
+
+	for (unsigned int i = 0; i < count; i++)
+		counts |= (listeners[i].kinds & 1u << PESA_MCA_USED) != 0;
+	error = mca_fast_start(&fast, block, options, counts);
+	if (error)
+		return error;
+	error = mca_fast_cycles(&fast, UINT64_MAX);
+	if (!error)
+		error = mca_use_send(&fast.use, block, listeners, count);
+	if (!error)
+		*cycles = fast.now + fast.steady.cycles;
+	mca_fast_free(&fast);
+	return error;
 }
 
 struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
@@ -636,15 +663,15 @@ struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
 				  struct pesa_mca_cycle_stack *stack, uint64_t *cycles)
 {
 	struct mca_fast fast;
-	struct pesa_error *error = mca_fast_start(&fast, block, options);
+	struct pesa_error *error = mca_fast_start(&fast, block, options, false);
 
 	if (error)
 		return error;
 	error = mca_fast_cycles(&fast, UINT64_MAX);
-	if (!error)
-		*cycles = fast.now + fast.steady.cycles;
-	if (!error && stack)
+	if (!error) {
+		*cycles = fast.now;
 		mca_cycle_stack_from_times(stack, block, &fast.times);
+	}
 	mca_fast_free(&fast);
 	return error;
 }

@@ -75,14 +75,15 @@ static void add_group(struct mca_units *units, uint64_t mask, bool shares)
 		units->groups_of[__builtin_ctzll(rest)] |= UINT64_C(1) << group;
 }
 
-void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block, void *memory)
+void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block, bool identified,
+		    void *memory)
 {
 	const struct pesa_mca_model *model = block->model;
 	struct uses uses = {0};
 
 	*units = (struct mca_units){.earliest_release = UINT64_MAX, .busy = memory};
 	units->once = (uint8_t *)(units->busy + mca_resources_units(model));
-	units->plain = find_uses(block, &uses);
+	units->plain = find_uses(block, &uses) && !identified;
 	for (unsigned int i = 0; i < model->resource_count; i++) {
 		unsigned int pool = index_of(model->masks[i]);
 		uint64_t touched = uses.used | uses.members | uses.buffers;

@@ -43,7 +43,9 @@ struct mca_units {
 
 /* Size of a block's units in bytes, a multiple of 8. */
 size_t mca_units_size(const struct pesa_mca_block *block);
-void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block, void *memory);
+/* `identified`: it matters which unit an instruction gets; then no block is plain. */
+void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block, bool identified,
+		    void *memory);
 /* Set the uses of an instruction of a plain block, one for each usage of its description. */
 void mca_units_describe(const struct mca_units *units, const struct mca_description *description,
 			struct mca_unit_use *uses);

@@ -435,12 +435,12 @@ static void print_edge(struct mca_text *text, const struct mca_view_context *con
 	switch (edge->kind) {
 	case DEPENDENCY_REGISTER:
 		what = pesa_mca_register_name(edge->what);
-		mca_print(text, "## REGISTER dependency:  ");
+		mca_put_text(text, "## REGISTER dependency:  ");
 		mca_highlight(text, MCA_MAGENTA);
 		mca_print(text, "%s", what);
 		break;
 	case DEPENDENCY_MEMORY:
-		mca_print(text, "## MEMORY dependency.");
+		mca_put_text(text, "## MEMORY dependency.");
 		break;
 	default:
 		what = pesa_mca_model_resource(
@@ -448,7 +448,7 @@ static void print_edge(struct mca_text *text, const struct mca_view_context *con
 			       pesa_mca_model_resource_of(context->model,
 							  63 - __builtin_clzll(edge->what)))
 			       ->name;
-		mca_print(text, "## RESOURCE interference:  ");
+		mca_put_text(text, "## RESOURCE interference:  ");
 		mca_highlight(text, MCA_MAGENTA);
 		mca_print(text, "%s", what);
 		mca_highlight(text, MCA_PLAIN);
@@ -469,16 +469,16 @@ static void print_sequence(struct mca_view *view, struct mca_text *text)
 		free(sequence);
 		return;
 	}
-	mca_print(text, "\nCritical sequence based on the simulation:\n\n");
+	mca_put_text(text, "\nCritical sequence based on the simulation:\n\n");
 	from = sequence[0]->from % context->count;
 	to = sequence[0]->to % context->count;
 	mca_pad(text, 14);
-	mca_print(text, "Instruction");
+	mca_put_text(text, "Instruction");
 	mca_pad(text, 58);
-	mca_print(text, "Dependency Information");
+	mca_put_text(text, "Dependency Information");
 	if (from >= to) {
 		print_line(text, context, " +----< ", from, MCA_CYAN);
-		mca_print(text, "\n |\n |    < loop carried > \n |");
+		mca_put_text(text, "\n |\n |    < loop carried > \n |");
 	} else {
 		for (; current < from; current++)
 			print_line(text, context, "        ", current, MCA_PLAIN);
@@ -492,14 +492,14 @@ static void print_sequence(struct mca_view *view, struct mca_text *text)
 		for (; current < last; current++)
 			print_line(text, context, " |      ", current, MCA_PLAIN);
 		if (current != to)
-			mca_print(text, "\n |\n |    < loop carried > \n |");
+			mca_put_text(text, "\n |\n |    < loop carried > \n |");
 		print_line(text, context, " +----> ", to, MCA_CYAN);
 		print_edge(text, context, sequence[i]);
 		current++;
 	}
 	for (; current < context->count; current++)
 		print_line(text, context, "        ", current, MCA_PLAIN);
-	mca_print(text, "\n");
+	mca_put_text(text, "\n");
 	free(sequence);
 }
 
@@ -508,7 +508,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 	const struct bottleneck *bottleneck = view->state;
 
 	if (!bottleneck->stalled || !bottleneck->pressure_cycles) {
-		mca_print(text, "\n\nNo resource or data dependency bottlenecks discovered.\n");
+		mca_put_text(text, "\n\nNo resource or data dependency bottlenecks discovered.\n");
 		return;
 	}
 	mca_print(text, "\n\nCycles with backend pressure increase [ %.2f%% ]",

@@ -92,7 +92,7 @@ static void print_row(struct mca_text *text, const uint64_t weights[PESA_STATE_C
 			mca_print(text, " %9.2f", weights[state] / unit);
 		else
 			mca_print(text, " %9s", "-");
-	mca_print(text, "  ");
+	mca_put_text(text, "  ");
 }
 
 static void print(struct mca_view *view, struct mca_text *text)
@@ -109,7 +109,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 			"[5]: flushed, after a mispredicted branch\n"
 			"[6]: drained, nothing has arrived\n\n");
 	if (!rows) {
-		mca_print(text, "not available: out of memory\n");
+		mca_put_text(text, "not available: out of memory\n");
 		return;
 	}
 	mca_print(text, " %6s %9s %9s %9s %9s %9s  Instructions:\n", "[1]", "[2]", "[3]", "[4]",
@@ -126,7 +126,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 		mca_print(text, "%s\n", context->text[rows[i].index]);
 	}
 	print_row(text, total, cycles, context->iterations);
-	mca_print(text, "<total>\n");
+	mca_put_text(text, "<total>\n");
 	free(rows);
 }
 

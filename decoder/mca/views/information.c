@@ -46,7 +46,7 @@ static void print_members(struct mca_text *text, const struct pesa_mca_model *mo
 
 static void print_resources(struct mca_text *text, const struct pesa_mca_model *model)
 {
-	mca_print(text, "\n\nResources:\n");
+	mca_put_text(text, "\n\nResources:\n");
 	for (unsigned int i = 0; i < pesa_mca_model_resources(model); i++) {
 		const struct pesa_mca_resource *resource = pesa_mca_model_resource(model, i);
 
@@ -54,7 +54,7 @@ static void print_resources(struct mca_text *text, const struct pesa_mca_model *
 		mca_pad(text, 6);
 		mca_print(text, "- %s:%u", resource->name, resource->units);
 		print_members(text, model, resource);
-		mca_print(text, "\n");
+		mca_put_text(text, "\n");
 	}
 }
 
@@ -77,12 +77,12 @@ static void print_legend(struct mca_text *text, const struct mca_view_context *c
 	}
 	if (context->encodings)
 		mca_print(text, "[%u]: Encoding Size\n", column);
-	mca_print(text, "\n[1]    [2]    [3]    [4]    [5]    [6]    ");
+	mca_put_text(text, "\n[1]    [2]    [3]    [4]    [5]    [6]    ");
 	column = 7;
 	if (context->full) {
-		mca_print(text, "[7]    [8]");
+		mca_put_text(text, "[7]    [8]");
 		mca_pad(text, 92);
-		mca_print(text, "[9]");
+		mca_put_text(text, "[9]");
 		mca_pad(text, 119);
 		column = 10;
 	}
@@ -96,7 +96,7 @@ static void print_legend(struct mca_text *text, const struct mca_view_context *c
 			  column < 10 ? "[%u]    Encodings:                    "
 				      : "[%u]   Encodings:                    ",
 			  column);
-	mca_print(text, "Instructions:\n");
+	mca_put_text(text, "Instructions:\n");
 }
 
 static void print_encoding(struct mca_text *text, const struct pesa_insn *insn)
@@ -122,9 +122,9 @@ static void print(struct mca_view *view, struct mca_text *text)
 		pesa_mca_block_information(context->block, i, &information);
 		mca_print(text, " %-6u %-6u", information.micro_ops, information.latency);
 		mca_print(text, "%-7.2f", information.reciprocal_throughput);
-		mca_print(text, information.load ? " *     " : "       ");
-		mca_print(text, information.store ? " *     " : "       ");
-		mca_print(text, information.side_effects ? " U     " : "       ");
+		mca_put_text(text, information.load ? " *     " : "       ");
+		mca_put_text(text, information.store ? " *     " : "       ");
+		mca_put_text(text, information.side_effects ? " U     " : "       ");
 		if (context->full) {
 			mca_print(text, " %-6u", information.bypass_latency);
 			print_uses(text, context->model, &information);
@@ -136,15 +136,15 @@ static void print(struct mca_view *view, struct mca_text *text)
 		}
 		/* No RISC-V instruction is a barrier for the engine. */
 		if (context->barriers)
-			mca_print(text, "              ");
+			mca_put_text(text, "              ");
 		if (context->encodings)
 			print_encoding(text, context->insn[i]);
-		mca_print(text, "%s", context->text[i]);
+		mca_put_text(text, context->text[i]);
 		if (context->full)
 			mca_print(text, "\t%s",
 				  context->comment && context->comment[i] ? context->comment[i]
 									  : "");
-		mca_print(text, "\n");
+		mca_put_text(text, "\n");
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "decoder/mca/views/views.h"
 
 struct pressure {
-	uint64_t last;
+	bool demand;	     /* the cycles are those of one iteration, and no run's */
 	unsigned int units;  /* of all resources, without groups */
 	unsigned int *first; /* by resource: its first unit */
 	long double *cycles; /* by instruction and unit; the last row is the sum */
@@ -15,20 +15,10 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 {
 	struct mca_view *view = data;
 	struct pressure *pressure = view->state;
-	unsigned int count = view->context->count;
+	unsigned int unit = pressure->first[event->occupation->resource] + event->occupation->unit;
 
-	if (event->kind == PESA_MCA_DISPATCHED) {
-		pressure->last = event->instruction;
-		return NULL;
-	}
-	for (unsigned int i = 0; i < event->occupations; i++) {
-		const struct pesa_mca_occupation *use = &event->occupation[i];
-		unsigned int unit = pressure->first[use->resource] + use->unit;
-
-		pressure->cycles[event->instruction % count * pressure->units + unit] +=
-			use->cycles;
-		pressure->cycles[count * pressure->units + unit] += use->cycles;
-	}
+	pressure->cycles[event->instruction * pressure->units + unit] += event->used;
+	pressure->cycles[view->context->count * pressure->units + unit] += event->used;
 	return NULL;
 }
 
@@ -84,9 +74,9 @@ static void print_names(struct mca_text *text, const struct pesa_mca_model *mode
 static void print_cycles(struct mca_text *text, double cycles, unsigned int column)
 {
 	if (cycles < 0.005)
-		mca_print(text, " - ");
+		mca_put_text(text, " - ");
 	else
-		mca_print(text, "%.2f", mca_round(cycles, 2));
+		mca_put_hundredths(text, cycles);
 	mca_pad(text, column);
 }
 
@@ -95,10 +85,10 @@ static void print(struct mca_view *view, struct mca_text *text)
 	const struct mca_view_context *context = view->context;
 	const struct pressure *pressure = view->state;
 	const struct pesa_mca_model *model = context->model;
-	uint64_t executions = pressure->last / context->count + 1;
+	const unsigned int executions = pressure->demand ? 1 : context->iterations;
 	unsigned int number = 0;
 
-	mca_print(text, "\n\nResources:\n");
+	mca_put_text(text, "\n\nResources:\n");
 	for (unsigned int i = 0; i < pesa_mca_model_resources(model); i++) {
 		const struct pesa_mca_resource *resource = pesa_mca_model_resource(model, i);
 
@@ -111,16 +101,16 @@ static void print(struct mca_view *view, struct mca_text *text)
 		}
 		number++;
 	}
-	mca_print(text, "\n\nResource pressure per iteration:\n");
+	mca_put_text(text, "\n\nResource pressure per iteration:\n");
 	print_names(text, model);
-	mca_print(text, "\n");
+	mca_put_text(text, "\n");
 	for (unsigned int unit = 0; unit < pressure->units; unit++)
 		print_cycles(text,
 			     pressure->cycles[context->count * pressure->units + unit] / executions,
 			     (unit + 1) * 7);
-	mca_print(text, "\n\nResource pressure by instruction:\n");
+	mca_put_text(text, "\n\nResource pressure by instruction:\n");
 	print_names(text, model);
-	mca_print(text, "Instructions:\n");
+	mca_put_text(text, "Instructions:\n");
 	for (unsigned int i = 0; i < context->count; i++) {
 		for (unsigned int unit = 0; unit < pressure->units; unit++)
 			print_cycles(text,
@@ -135,7 +125,7 @@ static struct json_object *json(struct mca_view *view)
 	const struct mca_view_context *context = view->context;
 	const struct pressure *pressure = view->state;
 	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
-	uint64_t executions = pressure->last / context->count + 1;
+	const unsigned int executions = pressure->demand ? 1 : context->iterations;
 
 	for (unsigned int i = 0; i <= context->count; i++)
 		for (unsigned int unit = 0; unit < pressure->units; unit++) {
@@ -172,7 +162,7 @@ struct pesa_error *mca_view_pressure(struct mca_view *view, const struct mca_vie
 
 	*view = (struct mca_view){
 		.context = context,
-		.listener = {on_event, view, 1u << PESA_MCA_ISSUED | 1u << PESA_MCA_DISPATCHED},
+		.listener = {on_event, view, 1u << PESA_MCA_USED},
 		.name = "ResourcePressureView",
 		.print = print,
 		.json = json,
@@ -206,6 +196,7 @@ struct pesa_error *mca_view_tables(struct mca_view *view, const struct mca_view_
 	if (error)
 		return error;
 	view->listener.kinds = 0;
+	((struct pressure *)view->state)->demand = true;
 	for (unsigned int i = 0; i < context->count; i++) {
 		unsigned int count = pesa_mca_block_demands(context->block, i, demands, 64);
 

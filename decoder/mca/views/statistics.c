@@ -85,7 +85,7 @@ static void dispatch_print(struct mca_view *view, struct mca_text *text)
 	const struct dispatch *dispatch = view->state;
 	const struct histogram *histogram = &dispatch->dispatched;
 
-	mca_print(text, "\n\nDynamic Dispatch Stall Cycles:\n");
+	mca_put_text(text, "\n\nDynamic Dispatch Stall Cycles:\n");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		unsigned int stalls = lines[i].stall < 0 ? 0 : dispatch->stalls[lines[i].stall];
 
@@ -93,7 +93,7 @@ static void dispatch_print(struct mca_view *view, struct mca_text *text)
 		if (stalls)
 			mca_print(text, "  (%.1f%%)",
 				  mca_round(percentage(stalls, histogram->total), 1));
-		mca_print(text, "\n");
+		mca_put_text(text, "\n");
 	}
 	mca_print(text, "\n\nDispatch Logic - number of cycles where we saw N micro opcodes "
 			"dispatched:\n[# dispatched], [# cycles]\n");
@@ -193,11 +193,11 @@ static void scheduler_print(struct mca_view *view, struct mca_text *text)
 				  percentage(histogram->cycles[i], histogram->total));
 			mca_highlight(text, MCA_PLAIN);
 		}
-	mca_print(text, "\nScheduler's queue usage:\n");
+	mca_put_text(text, "\nScheduler's queue usage:\n");
 	for (unsigned int i = 0; i < 64; i++)
 		used |= scheduler->buffer[i].most != 0;
 	if (!used) {
-		mca_print(text, "No scheduler resources used.\n");
+		mca_put_text(text, "No scheduler resources used.\n");
 		return;
 	}
 	mca_print(text, "[1] Resource name.\n[2] Average number of used buffer entries.\n"

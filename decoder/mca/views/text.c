@@ -51,12 +51,47 @@ void mca_highlight(struct mca_text *text, enum mca_highlight highlight)
 		fputs(sequences[highlight], text->stream);
 }
 
+void mca_put_text(struct mca_text *text, const char *string)
+{
+	fputs(string, text->stream);
+	advance(text, string);
+}
+
+/* The largest value whose hundredths are all whole numbers. */
+#define HUNDREDTHS_MAX 9e13
+
+void mca_put_hundredths(struct mca_text *text, double value)
+{
+	uint64_t hundredths, whole;
+	char digits[32], *at = digits + sizeof(digits);
+
+	if (!(value < HUNDREDTHS_MAX)) {
+		mca_print(text, "%.2f", mca_round(value, 2));
+		return;
+	}
+	hundredths = (uint64_t)floor(value * 100 + 0.5);
+	whole = hundredths / 100;
+	*--at = '\0';
+	*--at = (char)('0' + hundredths % 10);
+	*--at = (char)('0' + hundredths / 10 % 10);
+	*--at = '.';
+	do
+		*--at = (char)('0' + whole % 10);
+	while (whole /= 10);
+	mca_put_text(text, at);
+}
+
+void mca_put(struct mca_text *text, int character)
+{
+	putc_unlocked(character, text->stream);
+	text->column++;
+}
+
 void mca_pad(struct mca_text *text, unsigned int column)
 {
-	do {
-		fputc(' ', text->stream);
-		text->column++;
-	} while (text->column < column);
+	do
+		mca_put(text, ' ');
+	while (text->column < column);
 }
 
 double mca_round(double value, unsigned int digits)

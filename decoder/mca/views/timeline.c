@@ -92,24 +92,24 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 
 static void print_header(struct mca_text *text, unsigned int cycles)
 {
-	mca_print(text, "\n\nTimeline view:\n");
+	mca_put_text(text, "\n\nTimeline view:\n");
 	if (cycles >= 10) {
 		mca_pad(text, 10);
 		for (unsigned int i = 0; i <= cycles; i++)
-			mca_print(text, "%c", i / 10 & 1 ? (int)('0' + i % 10) : ' ');
-		mca_print(text, "\n");
+			mca_put(text, i / 10 & 1 ? (int)('0' + i % 10) : ' ');
+		mca_put_text(text, "\n");
 	}
-	mca_print(text, "Index");
+	mca_put_text(text, "Index");
 	mca_pad(text, 10);
 	for (unsigned int i = 0; i <= cycles; i++)
-		mca_print(text, "%c", i / 10 & 1 ? ' ' : (int)('0' + i % 10));
-	mca_print(text, "\n");
+		mca_put(text, i / 10 & 1 ? ' ' : (int)('0' + i % 10));
+	mca_put_text(text, "\n");
 }
 
 static void print_run(struct mca_text *text, unsigned int from, unsigned int to, char character)
 {
 	for (unsigned int i = from; i < to; i++)
-		mca_print(text, "%c", character);
+		mca_put(text, character);
 }
 
 static void print_entry(struct mca_text *text, const struct timeline *timeline,
@@ -118,28 +118,28 @@ static void print_entry(struct mca_text *text, const struct timeline *timeline,
 	unsigned int dispatched = entry->dispatched;
 
 	if (!iteration && !index)
-		mca_print(text, "\n");
+		mca_put_text(text, "\n");
 	mca_print(text, "[%u,%u]", iteration, index);
 	mca_pad(text, 10);
 	for (unsigned int i = 0; i < dispatched; i++)
-		mca_print(text, "%c", i % 5 ? ' ' : '.');
-	mca_print(text, "D");
+		mca_put(text, i % 5 ? ' ' : '.');
+	mca_put(text, 'D');
 	if (dispatched != entry->executed) {
 		print_run(text, dispatched + 1, entry->issued, '=');
 		if (entry->issued == entry->executed) {
-			mca_print(text, "E");
+			mca_put(text, 'E');
 		} else {
 			if (dispatched != entry->issued)
-				mca_print(text, "e");
+				mca_put(text, 'e');
 			print_run(text, entry->issued + 1, entry->executed, 'e');
-			mca_print(text, "E");
+			mca_put(text, 'E');
 		}
 	}
 	print_run(text, entry->executed + 1, entry->retired, '-');
 	if (entry->executed < entry->retired)
-		mca_print(text, "R");
+		mca_put(text, 'R');
 	for (unsigned int i = entry->retired + 1; i <= timeline->last_cycle; i++)
-		mca_print(text, "%c", i % 5 == 0 || i == timeline->last_cycle ? '.' : ' ');
+		mca_put(text, i % 5 == 0 || i == timeline->last_cycle ? '.' : ' ');
 }
 
 /* One decimal place, rounded half up. */
@@ -210,7 +210,7 @@ static void print_waits(struct mca_view *view, struct mca_text *text)
 	if (context->count == 1)
 		return;
 	print_wait(text, &total, timeline->entries, executions, NULL, 0);
-	mca_print(text, "   <total>\n");
+	mca_put_text(text, "   <total>\n");
 }
 
 static void print(struct mca_view *view, struct mca_text *text)
@@ -223,7 +223,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 		const struct entry *entry = &timeline->entry[i];
 
 		if (!entry->retired && entry->executed) {
-			mca_print(text, "Truncated display due to cycle limit\n");
+			mca_put_text(text, "Truncated display due to cycle limit\n");
 			break;
 		}
 		print_entry(text, timeline, entry, i / context->count, i % context->count);

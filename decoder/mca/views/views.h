@@ -36,6 +36,12 @@ void mca_highlight(struct mca_text *text, enum mca_highlight highlight);
 
 void mca_print(struct mca_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Text without a format. */
+void mca_put_text(struct mca_text *text, const char *string);
+/* As "%.2f" with mca_round(value, 2), of a value that is not negative. */
+void mca_put_hundredths(struct mca_text *text, double value);
+/* One visible character; a timeline is thousands of them. */
+void mca_put(struct mca_text *text, int character);
 /* Pad with spaces up to a column, at least one. */
 void mca_pad(struct mca_text *text, unsigned int column);
 
