@@ -333,12 +333,11 @@ struct pesa_error *restore_take(struct restore *restore, enum restore_answer ans
 		[RESTORE_EVENTS] = {TYPES(event_types), take_event},
 	};
 	struct native_reader reader = {bytes, bytes, (const uint8_t *)bytes + size};
+	struct native_block block;
 	struct pesa_error *error = NULL;
 	bool any = true;
 
 	while (any && !error) {
-		struct native_block block;
-
 		error = native_read(&reader, answers[answer].types, answers[answer].columns, &block,
 				    &any);
 		for (size_t i = 0; i < block.rows && any && !error; i++)

@@ -27,6 +27,7 @@
 #define FIRST_PID  1000
 #define TIME	   UINT64_C(1000000000) /* ns: of all samples */
 #define KERNEL_PID UINT32_MAX
+#define UNIT	   1000 /* by which the unit of periods grows */
 #define PMU_TYPE   64
 #define SAMPLE_TYPE                                                                     \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
@@ -45,6 +46,7 @@ struct output {
 	struct distinct_records tasks;	   /* struct task */
 	struct distinct_records processes; /* by name; its number is the place in the list */
 	uint64_t lost;
+	uint64_t unit, rest; /* cycles that a period counts; those not given to a row yet */
 	uint64_t address[2 * RESTORED_CHAIN_MAX];
 	struct pesa_branch_entry branch[RESTORED_CHAIN_MAX / 2];
 };
@@ -288,6 +290,18 @@ static struct pesa_error *read_capabilities(const char *lines,
 	return NULL;
 }
 
+/* The cycles of a fleet may be more than a profile can have: periods then count thousands of them. */
+static void choose_unit(struct output *output)
+{
+	unsigned __int128 cycles = 0;
+
+	for (size_t i = 0; i < output->restore->rows; i++)
+		cycles += output->restore->row[i].periods;
+	output->unit = 1;
+	while (cycles / output->unit > UINT64_MAX / PESA_CYCLE)
+		output->unit *= UNIT;
+}
+
 static struct pesa_error *create(struct output *output, const char *title, const char *path)
 {
 	const struct restored_recordings *recordings = &output->restore->recordings;
@@ -301,7 +315,7 @@ static struct pesa_error *create(struct output *output, const char *title, const
 	const bool damaged = recordings->damaged_records || recordings->damaged_bytes;
 	const struct pesa_recording recording = {facts, damaged ? 4 : 2};
 	const struct pesa_perfdata_machine machine = {text(output, recordings->host), NULL};
-	char *command[] = {strdup(title), NULL};
+	char *command[] = {NULL, NULL};
 	const char *capabilities_text = text(output, recordings->capabilities);
 	struct pesa_capabilities capabilities;
 	struct pesa_perfdata_writer_options options = {
@@ -320,6 +334,10 @@ static struct pesa_error *create(struct output *output, const char *title, const
 	};
 	struct pesa_error *error = read_capabilities(capabilities_text, &capabilities);
 
+	if (asprintf(command,
+		     output->unit > 1 ? "%s; each cycle below is %" PRIu64 " cycles" : "%s", title,
+		     output->unit) < 0)
+		*command = NULL;
 	snprintf(damaged_records, sizeof(damaged_records), "%" PRIu64, recordings->damaged_records);
 	snprintf(damaged_bytes, sizeof(damaged_bytes), "%" PRIu64, recordings->damaged_bytes);
 	if (!error && !*command)
@@ -450,8 +468,7 @@ static struct pesa_error *write_sample(struct output *output, const struct fleet
 		.counted = {.version = PESA_COUNTED_VERSION,
 			    .kind = key->kind & ~FLEET_EXACT_PC,
 			    .size = sizeof(payload),
-			    .samples = row->samples,
-			    .periods = row->periods},
+			    .samples = row->samples},
 		.record = {.version = PESA_RECORD_VERSION,
 			   .xlen = key->xlen,
 			   .size = PESA_RECORD_SIZE,
@@ -462,18 +479,22 @@ static struct pesa_error *write_sample(struct output *output, const struct fleet
 	struct pesa_sample sample = {
 		.ip = payload.record.pc,
 		.time = TIME,
-		.period = row->periods,
 		.pid = task->pid,
 		.tid = task->tid,
 		.attribute = event->attribute,
 		.raw = (const uint8_t *)&payload,
 		.raw_size = sizeof(payload),
 	};
+	double squares;
 	uint16_t misc = payload.record.pc >> (key->xlen - 1) ? PERF_RECORD_MISC_KERNEL
 							     : PERF_RECORD_MISC_USER;
 
-	memcpy(&payload.counted.periods_squared, &row->periods_squared,
-	       sizeof(row->periods_squared));
+	output->rest += row->periods % output->unit;
+	payload.counted.periods = row->periods / output->unit + output->rest / output->unit;
+	output->rest %= output->unit;
+	sample.period = payload.counted.periods;
+	squares = row->periods_squared / ((double)output->unit * (double)output->unit);
+	memcpy(&payload.counted.periods_squared, &squares, sizeof(squares));
 	if (key->flags & PESA_RECORD_HAS_BT1)
 		payload.record.bt[0] = address_of(output, key->target[0]);
 	if (key->flags & PESA_RECORD_HAS_BT2)
@@ -521,6 +542,7 @@ struct pesa_error *restore_write(struct restore *restore, const char *title, con
 		error = put_binaries(output);
 	if (!error)
 		error = make_attributes(output);
+	choose_unit(output);
 	if (!error)
 		error = create(output, title, path);
 	if (!error)

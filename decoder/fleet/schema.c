@@ -95,6 +95,11 @@ void schema_query(const char *database, struct perfdata_buffer *sql)
 		database);
 }
 
+void schema_query_text(const char *database, struct perfdata_buffer *sql)
+{
+	sql_add(sql, "SELECT max(version), max(cluster) FROM %s." SCHEMA_TABLE, database);
+}
+
 void schema_note(unsigned int version, const char *database, const char *cluster,
 		 struct perfdata_buffer *sql)
 {

@@ -40,6 +40,8 @@ bool schema_statement(unsigned int from, unsigned int index, const char *databas
 
 /* Ask for the version of a server's tables and their cluster: UInt32, String. */
 void schema_query(const char *database, struct perfdata_buffer *sql);
+/* The same, as text: "1\tCLUSTER\n". */
+void schema_query_text(const char *database, struct perfdata_buffer *sql);
 /* Note that the tables have a version. */
 void schema_note(unsigned int version, const char *database, const char *cluster,
 		 struct perfdata_buffer *sql);

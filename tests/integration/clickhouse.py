@@ -72,8 +72,8 @@ class Server:
 
     def ask(self, sql):
         """What a query answers, as text."""
-        url = f"http://127.0.0.1:{self.http}/?" + urllib.parse.urlencode({"query": sql})
-        with urllib.request.urlopen(urllib.request.Request(url, data=b""), timeout=60) as answer:
+        url = f"http://127.0.0.1:{self.http}/?" + urllib.parse.urlencode({"query": sql, "insert_distributed_sync": 1})
+        with urllib.request.urlopen(urllib.request.Request(url, data=b""), timeout=600) as answer:
             return answer.read().decode().strip()
 
 

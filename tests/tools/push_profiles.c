@@ -4,7 +4,8 @@
  *
  *   push_profiles URL SPOOL [NAME=VALUE...] < commands
  *
- * The files are taken as they are.  NAME: kind, application, tenant, label (NAME:VALUE, up to 8),
+ * The files are taken as they are, but for a database (kind=clickhouse): recordings are counted.
+ * NAME: kind, application, tenant, label (NAME:VALUE, up to 8),
  * token, basic, authority, certificate, key, verify (0, 1), timeout, least, most, age
  * (milliseconds), bytes.  Commands, a line each: "offer FILE FROM UNTIL" (seconds since 1970),
  * "counts", which prints a line of JSON, and at the end of input it stops.  The log goes to
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/pesad/push/database.h"
 #include "daemon/pesad/push/push.h"
 
 #define NS_PER_MILLISECOND UINT64_C(1000000)
@@ -36,6 +38,12 @@ static struct pesa_error *copy(void *context __attribute__((unused)), const char
 		fwrite(buffer, 1, got, out);
 	fclose(in);
 	return NULL;
+}
+
+static struct pesa_error *count(void *context __attribute__((unused)), const char *path,
+				uint64_t from, uint64_t until __attribute__((unused)), FILE *out)
+{
+	return push_parcel_make(path, "pushed", from, out);
 }
 
 static void print_log(void *context __attribute__((unused)), int priority, const char *line)
@@ -154,6 +162,8 @@ int main(int argc, char **argv)
 	options.retry_most = most * NS_PER_MILLISECOND;
 	options.limits = (struct pesa_spool_limits){bytes, age * NS_PER_MILLISECOND};
 	curl_global_init(CURL_GLOBAL_DEFAULT);
+	if (sender->target.kind == PESA_STORE_CLICKHOUSE)
+		options.convert = count;
 	error = pesa_push_start(&options, &push);
 	if (error) {
 		fprintf(stderr, "%s\n", error->message);

@@ -12,12 +12,11 @@
 
 struct error_options {
 	struct profile_input_options input;
-	const char *golden;
-	struct plain_options plain;
+	const char *golden, *cpu;
 	bool estimate;
 };
 
-enum { KEY_ESTIMATE = PROFILE_KEY_FIRST_FREE, KEY_CALIBRATION };
+enum { KEY_ESTIMATE = PROFILE_KEY_FIRST_FREE };
 
 static const struct argp_option options[] = {
 	{"golden", 'g', "FILE", 0, "The exact profile, as 'pesa record --golden FILE' writes it",
@@ -26,7 +25,6 @@ static const struct argp_option options[] = {
 	 "Of samples whose PC skids: also the error of the cycles that pesa annotate estimates", 0},
 	{"mcpu", 'm', "NAME", 0,
 	 "For --estimate: the processor model (default: the one that the recording names)", 0},
-	{"calibration", KEY_CALIBRATION, "FILE", 0, "For --estimate: " PLAIN_CALIBRATION_HELP, 0},
 	{0},
 };
 
@@ -45,10 +43,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->estimate = true;
 		break;
 	case 'm':
-		result->plain.cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
-		break;
-	case KEY_CALIBRATION:
-		result->plain.calibration = argument;
+		result->cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
 		break;
 	case ARGP_KEY_ARG:
 		profile_usage_error(
@@ -59,9 +54,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (!result->golden)
 			profile_usage_error(state,
 					    "--golden FILE is missing: what to compare with");
-		if ((result->plain.cpu || result->plain.calibration) && !result->estimate)
-			profile_usage_error(state, "%s needs --estimate",
-					    result->plain.cpu ? "-mcpu" : "--calibration");
+		if (result->cpu && !result->estimate)
+			profile_usage_error(state, "-mcpu needs --estimate");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -207,7 +201,7 @@ static struct pesa_error *compare_estimates(const struct error_options *wanted,
 {
 	struct pesa_distance distance[PESA_DESKID_ALL + 1] = {0};
 	struct plain_estimate plain;
-	struct pesa_error *error = plain_estimate_open(&plain, measured, &wanted->plain);
+	struct pesa_error *error = plain_estimate_open(&plain, measured, wanted->cpu);
 
 	if (!error && !plain.deskid)
 		error = pesa_error_create(PESA_ERROR_UNSUPPORTED, "%s has no RISC-V code",

@@ -99,6 +99,9 @@ static struct pesa_error *prepare(struct server *server, const char *url, const 
 		{CURLOPT_SSL_VERIFYPEER, 1},
 		{CURLOPT_SSL_VERIFYHOST, 2},
 		{CURLOPT_TCP_KEEPALIVE, 1},
+		/* On a kept connection that ends without an answer libcurl sends again by itself:
+		 * rows would be there twice. */
+		{CURLOPT_FRESH_CONNECT, 1},
 	};
 	const struct {
 		CURLoption option;

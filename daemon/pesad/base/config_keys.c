@@ -18,7 +18,8 @@
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const call_graphs[] = {"none", "fp", NULL};
-static const char *const store_kinds[] = {"pyroscope", "parca", "alloy", "pyroscope-push", NULL};
+static const char *const store_kinds[] = {"pyroscope",	    "parca",	  "alloy",
+					  "pyroscope-push", "clickhouse", NULL};
 
 const struct pesad_key pesad_keys[] = {
 	{"daemon", "log", PESAD_CHOICE, MEMBER(daemon.log), "info", 0, 0, log_levels},

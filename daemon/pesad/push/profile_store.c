@@ -34,6 +34,7 @@ static const struct store {
 			      "Connect-Protocol-Version: 1", "X-Scope-OrgID", connect_body},
 	[PESA_STORE_PARCA] = {"parca", "/api/profiles/writeraw", "application/json", NULL, NULL,
 			      parca_body},
+	[PESA_STORE_CLICKHOUSE] = {"clickhouse", "", "", NULL, NULL, NULL},
 };
 
 bool pesa_store_kind_parse(const char *name, enum pesa_store_kind *kind)
@@ -433,6 +434,7 @@ void pesa_store_request_free(struct pesa_store_request *request)
 {
 	free(request->url);
 	free(request->tenant_header);
-	free(request->body);
+	if (!request->body_is_lent)
+		free(request->body);
 	*request = (struct pesa_store_request){0};
 }

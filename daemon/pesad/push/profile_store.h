@@ -31,6 +31,7 @@ enum pesa_store_kind {
 	PESA_STORE_PYROSCOPE_PUSH,
 	PESA_STORE_ALLOY,
 	PESA_STORE_PARCA,
+	PESA_STORE_CLICKHOUSE, /* a database: not a profile, but a parcel (database.h) */
 	PESA_STORE_KINDS,
 };
 
@@ -58,6 +59,7 @@ struct pesa_store_request {
 	const char *extra_header; /* likewise */
 	char *body;
 	size_t body_size;
+	bool body_is_lent; /* it is not freed with the request */
 };
 
 /* "pyroscope", "parca", ...; false if it is none. */

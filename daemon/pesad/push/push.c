@@ -174,10 +174,16 @@ static uint64_t deliver(struct pesa_push *push)
 		pthread_mutex_unlock(&push->lock);
 		break;
 	case PESA_SENT_REFUSED:
-		pesa_spool_remove(push->spool, &entry);
+		if (push->options.sender.target.kind == PESA_STORE_CLICKHOUSE)
+			pesa_spool_set_aside(push->spool, &entry);
+		else
+			pesa_spool_remove(push->spool, &entry);
 		pesa_backoff_succeeded(&push->backoff);
 		count(push, &push->counts.refused, 1);
-		say(push, LOG_WARNING, "push: %s refused profile %s, dropped: %s", url, entry.id,
+		say(push, LOG_WARNING, "push: %s refused profile %s, %s: %s", url, entry.id,
+		    push->options.sender.target.kind == PESA_STORE_CLICKHOUSE
+			    ? "kept in the spool as refused-*"
+			    : "dropped",
 		    result.why);
 		break;
 	case PESA_SENT_FAILED:

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "daemon/pesad/push/backoff.h"
+#include "daemon/pesad/push/database.h"
 #include "decoder/base/secret.h"
 #include "daemon/pesad/push/transfer.h"
 #include "pesa/version.h"
@@ -41,6 +42,8 @@ struct pesa_error *pesa_sender_create(const struct pesa_sender_options *options,
 	struct pesa_error *error = pesa_store_check(&options->target);
 	struct pesa_sender *sender;
 
+	if (!error && options->target.kind == PESA_STORE_CLICKHOUSE)
+		error = push_database_check(&options->target);
 	if (error)
 		return error;
 	sender = calloc(1, sizeof(*sender));
@@ -160,6 +163,9 @@ static CURLcode set_numbers(struct pesa_sender *sender)
 		{CURLOPT_SSL_VERIFYHOST, sender->options.verify ? 2 : 0},
 		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_TCP_KEEPALIVE, 1},
+		/* On a kept connection that ends without an answer libcurl sends again by itself:
+		 * rows of a database would be there twice. */
+		{CURLOPT_FRESH_CONNECT, sender->options.target.kind == PESA_STORE_CLICKHOUSE},
 	};
 	CURLcode code = CURLE_OK;
 
@@ -217,6 +223,35 @@ static bool may_change(long status)
 	return status == 408 || status == 429 || status >= 500 || status < 400;
 }
 
+/*
+ * The same for a database, whose statuses differ from version to version: rights and tables can be
+ * mended by whoever runs it, and what is wrong with the rows themselves has one of these numbers
+ * ("Code: 33, ...").
+ */
+static bool may_database_change(const char *answer)
+{
+	static const unsigned int of_rows[] = {
+		9,   /* SIZES_OF_COLUMNS_DOESNT_MATCH */
+		10,  /* NOT_FOUND_COLUMN_IN_BLOCK */
+		26,  /* CANNOT_PARSE_QUOTED_STRING */
+		27,  /* CANNOT_PARSE_INPUT_ASSERTION_FAILED */
+		33,  /* CANNOT_READ_ALL_DATA */
+		50,  /* UNKNOWN_TYPE */
+		53,  /* TYPE_MISMATCH */
+		117, /* INCORRECT_DATA */
+		130, /* CANNOT_READ_ARRAY_FROM_TEXT */
+		131, /* TOO_LARGE_STRING_SIZE */
+	};
+	unsigned int code;
+
+	if (sscanf(answer, "Code: %u", &code) != 1)
+		return true;
+	for (size_t i = 0; i < sizeof(of_rows) / sizeof(*of_rows); i++)
+		if (code == of_rows[i])
+			return false;
+	return true;
+}
+
 static void judge(struct pesa_sender *sender, CURLcode code, struct pesa_sent_result *result)
 {
 	curl_off_t retry_after = 0;
@@ -241,7 +276,9 @@ static void judge(struct pesa_sender *sender, CURLcode code, struct pesa_sent_re
 	} else {
 		snprintf(result->why, sizeof(result->why), "answered status %ld%s%s", status,
 			 *sender->answer ? ": " : "", sender->answer);
-		if (!may_change(status))
+		if (sender->options.target.kind == PESA_STORE_CLICKHOUSE
+			    ? !may_database_change(sender->answer)
+			    : !may_change(status))
 			result->sent = PESA_SENT_REFUSED;
 	}
 }
@@ -253,22 +290,16 @@ static void fail(struct pesa_sent_result *result, struct pesa_error *error)
 	pesa_error_free(error);
 }
 
-struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
-					 const struct pesa_spool_entry *entry, const void *profile,
-					 size_t size)
+static struct pesa_sent_result send_request(struct pesa_sender *sender,
+					    const struct pesa_store_request *made)
 {
 	struct pesa_sent_result result = {.sent = PESA_SENT_STOPPED};
+	const struct pesa_store_request request = *made;
 	struct curl_slist *headers = NULL;
-	struct pesa_store_request request;
 	struct pesa_error *error;
 	char content_type[sizeof("Content-Type: ") + CONTENT_TYPE_MAX];
 	CURLcode code;
 
-	error = pesa_store_request(&sender->options.target, entry, profile, size, &request);
-	if (error) {
-		fail(&result, error);
-		return result;
-	}
 	curl_easy_reset(sender->easy);
 	memset(sender->answer, 0, sizeof(sender->answer));
 	sender->answer_size = 0;
@@ -293,6 +324,57 @@ struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
 		judge(sender, code, &result);
 	curl_easy_reset(sender->easy); /* forgets secrets and headers, keeps the connection */
 	curl_slist_free_all(headers);
+	return result;
+}
+
+/* The requests that store a parcel in a database, as far as they are delivered. */
+static struct pesa_sent_result send_parcel(struct pesa_sender *sender, const void *bytes,
+					   size_t size)
+{
+	struct pesa_sent_result result = {.sent = PESA_SENT_DELIVERED};
+	struct pesa_store_request request;
+	struct push_parcel parcel;
+	bool any = true;
+	struct pesa_error *error = push_parcel_open(bytes, size, &parcel);
+
+	if (error) {
+		/* No attempt can mend what is in the spool. */
+		fail(&result, error);
+		result.sent = PESA_SENT_REFUSED;
+		any = false;
+	}
+	while (any && result.sent == PESA_SENT_DELIVERED) {
+		error = push_parcel_request(&parcel, &sender->options.target, &request, &any);
+		if (!error && any) {
+			result = send_request(sender, &request);
+			if (result.sent == PESA_SENT_DELIVERED)
+				error = push_parcel_answered(&parcel, sender->answer);
+		}
+		pesa_store_request_free(&request);
+		if (error)
+			fail(&result, error);
+	}
+	push_parcel_close(&parcel);
+	return result;
+}
+
+struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
+					 const struct pesa_spool_entry *entry, const void *profile,
+					 size_t size)
+{
+	struct pesa_sent_result result;
+	struct pesa_store_request request;
+	struct pesa_error *error;
+
+	if (sender->options.target.kind == PESA_STORE_CLICKHOUSE)
+		return send_parcel(sender, profile, size);
+	error = pesa_store_request(&sender->options.target, entry, profile, size, &request);
+	if (error) {
+		result = (struct pesa_sent_result){0};
+		fail(&result, error);
+		return result;
+	}
+	result = send_request(sender, &request);
 	pesa_store_request_free(&request);
 	return result;
 }

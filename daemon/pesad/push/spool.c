@@ -16,7 +16,8 @@
 
 #define NAME_SIZE     128
 #define NAME_FORMAT   "%020" PRIu64 "-%020" PRIu64 "-%s.pprof.gz"
-#define UNFINISHED    ".new-" /* in front of the name of what is being written */
+#define REFUSED	      "refused-" /* in front of the name of what a store did not take */
+#define UNFINISHED    ".new-"	 /* in front of the name of what is being written */
 #define ENTRIES_FIRST 64
 
 struct slot {
@@ -409,6 +410,48 @@ void pesa_spool_remove(struct pesa_spool *spool, const struct pesa_spool_entry *
 	slot = find(spool, entry);
 	if (slot)
 		remove_slot(spool, (size_t)(slot - spool->slots));
+	pthread_mutex_unlock(&spool->lock);
+}
+
+/* Remove the oldest of those that are kept, until there is room for one more. */
+static void limit_refused(struct pesa_spool *spool)
+{
+	int duplicate = openat(spool->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *listing = duplicate < 0 ? NULL : fdopendir(duplicate);
+	char oldest[NAME_MAX + 1] = "";
+	const struct dirent *file;
+	unsigned int count = 0;
+
+	if (!listing && duplicate >= 0)
+		close(duplicate);
+	while (listing && (file = readdir(listing))) {
+		if (strncmp(file->d_name, REFUSED, strlen(REFUSED)))
+			continue;
+		count++;
+		if (!*oldest || strcmp(file->d_name, oldest) < 0)
+			snprintf(oldest, sizeof(oldest), "%s", file->d_name);
+	}
+	if (listing)
+		closedir(listing);
+	if (count >= PESA_SPOOL_REFUSED_MOST)
+		unlinkat(spool->directory, oldest, 0);
+}
+
+void pesa_spool_set_aside(struct pesa_spool *spool, const struct pesa_spool_entry *entry)
+{
+	char name[NAME_SIZE], kept[NAME_SIZE + sizeof(REFUSED)];
+	struct slot *slot;
+
+	entry_name(entry, name);
+	snprintf(kept, sizeof(kept), REFUSED "%s", name);
+	pthread_mutex_lock(&spool->lock);
+	slot = find(spool, entry);
+	if (slot) {
+		limit_refused(spool);
+		if (linkat(spool->directory, name, spool->directory, kept, 0))
+			spool->counts.dropped_unwritten++;
+		remove_slot(spool, (size_t)(slot - spool->slots));
+	}
 	pthread_mutex_unlock(&spool->lock);
 }
 

@@ -21,6 +21,8 @@
 
 #define PESA_UUID_SIZE 37 /* bytes of its text, terminated */
 
+#define PESA_SPOOL_REFUSED_MOST 16u
+
 struct pesa_spool_limits {
 	uint64_t bytes; /* of all files together */
 	uint64_t age;	/* ns since the profile's end; 0: any */
@@ -65,6 +67,9 @@ bool pesa_spool_borrow(struct pesa_spool *spool, uint64_t now, struct pesa_spool
 		       void **data, struct pesa_error **error);
 /* Return a borrowed profile: remove it, or keep it. */
 void pesa_spool_remove(struct pesa_spool *spool, const struct pesa_spool_entry *entry);
+/* Take a borrowed profile out of the spool, and keep it beside as "refused-NAME" for whoever looks why;
+ * of these the newest PESA_SPOOL_REFUSED_MOST are kept. */
+void pesa_spool_set_aside(struct pesa_spool *spool, const struct pesa_spool_entry *entry);
 void pesa_spool_return(struct pesa_spool *spool, const struct pesa_spool_entry *entry);
 
 struct pesa_spool_counts pesa_spool_counts(struct pesa_spool *spool);

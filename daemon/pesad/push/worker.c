@@ -12,6 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "daemon/pesad/push/database.h"
 #include "daemon/pesad/push/push.h"
 #include "daemon/pesad/push/progress.h"
 #include "daemon/pesad/base/watchdog.h"
@@ -55,6 +56,20 @@ static void give_back(struct worker *worker)
 		pesa_error_free(
 			push_progress_note(&worker->progress, worker->converting, PUSH_GIVEN_BACK));
 	pthread_mutex_unlock(&worker->lock);
+}
+
+/* Count the interval in `path` into a parcel for a database. */
+static struct pesa_error *convert_to_parcel(void *context, const char *path, uint64_t from,
+					    uint64_t until __attribute__((unused)), FILE *out)
+{
+	struct worker *worker = context;
+	struct pesa_error *error;
+
+	note(worker, path, PUSH_TAKEN);
+	pesad_watch_begin();
+	error = push_parcel_make(path, worker->context->config->push.application, from, out);
+	pesad_watch_end();
+	return error;
 }
 
 static struct pesa_error *convert(void *context, const char *path, uint64_t from, uint64_t until,
@@ -139,6 +154,7 @@ static void options_make(struct worker *worker, struct pesa_push_options *option
 		[PESAD_STORE_PARCA] = PESA_STORE_PARCA,
 		[PESAD_STORE_ALLOY] = PESA_STORE_ALLOY,
 		[PESAD_STORE_PYROSCOPE_PUSH] = PESA_STORE_PYROSCOPE_PUSH,
+		[PESAD_STORE_CLICKHOUSE] = PESA_STORE_CLICKHOUSE,
 	};
 	const struct pesad_config *config = worker->context->config;
 
@@ -160,7 +176,8 @@ static void options_make(struct worker *worker, struct pesa_push_options *option
 		.retry_most = config->push.retry_most,
 		.spool = config->push.spool,
 		.limits = {.bytes = config->push.spool_size, .age = config->push.spool_age},
-		.convert = convert,
+		.convert =
+			config->push.kind == PESAD_STORE_CLICKHOUSE ? convert_to_parcel : convert,
 		.settled = settled,
 		.log = log_line,
 		.context = worker,

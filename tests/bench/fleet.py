@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pesa store and reports of a database, measured on two ClickHouse servers of this machine (loopback only).
+
+  fleet.py [--samples N] [--hosts N] [--days N] [--distinct N] [--file-samples N]
+
+Synthetic rows are made by the servers themselves: a recording for each host and ten minutes, a hundredth as many rows as
+samples, drawn from a pool of distinct records.  The insert rate and the size of perf.data are measured on recordings of the
+virtual core.  What is printed is a table for Documentation/fleet.md.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import clickhouse  # noqa: E402
+from tap import BUILD, PESA, GUEST_CC, QEMU  # noqa: E402
+
+SHARE = 100  # samples a row
+ROWS = 1000  # rows a recording
+PERIOD = 1000000  # cycles a sample
+BINARIES = 50
+PROGRAM = r"""
+#include <stdlib.h>
+static int order(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
+int main(int count, char **words)
+{
+    static int number[3000];
+    unsigned seed = atoi(words[1]);
+    for (int round = 0; round < 60; round++) {
+        for (int i = 0; i < 3000; i++)
+            number[i] = (seed = seed * 1103515245 + 12345) >> 8;
+        qsort(number, 3000, sizeof(*number), order);
+    }
+    return number[0] == count;
+}
+"""
+
+
+def pesa(*words):
+    done = subprocess.run([PESA, *words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"pesa {' '.join(words)}: {done.stderr}")
+    return done.stdout
+
+
+def timed(function, *arguments, runs=3):
+    """The least of several times, s, and the last result."""
+    least = None
+    for _ in range(runs):
+        begin = time.monotonic()
+        result = function(*arguments)
+        least = min(least or 1e9, time.monotonic() - begin)
+    return least, result
+
+
+def fill(servers, database, samples, hosts, distinct, days, start):
+    """Rows of so many samples, drawn from a pool of distinct records, spread over hosts and days."""
+    recordings = samples // (SHARE * ROWS)
+    step = max(1, days * 86400 // max(1, recordings // hosts))
+    first = servers[0]
+    first.ask(f"INSERT INTO {database}.binaries_all SELECT cityHash64(number), 0, lower(hex(cityHash64(number, 1))), "
+              f"concat('/usr/lib/service/library', toString(number), '.so'), 0 FROM numbers({BINARIES})")
+    first.ask(f"INSERT INTO {database}.events_all SELECT 7, 'pesa/cycles/', 64, 0, {PERIOD}, 0, 3")
+    host = f"concat('host', toString(r % {hosts}))"
+    moment = f"toDateTime({start} + intDiv(r, {hosts}) * {step})"
+    pool = f"toUInt64({distinct} * pow(intHash64(number + 77) / 18446744073709551616., 3))"
+    columns = ("attempt, service, time, host, core, event, kind, xlen, flags, details, state, causes, pc_binary, pc, to1_binary, to1, "
+               "to2_binary, to2, branches, chain, process, thread, samples, periods, squares, lost")
+    details = "toUInt64(bitOr(bitShiftLeft(toUInt64(k % 3 + 1), 4), bitShiftLeft(intHash64(k) % 32, 22)))"
+    part = 2000  # recordings an insert
+    for begin in range(0, recordings, part):
+        count = min(part, recordings - begin)
+        for server in servers:  # each makes the rows of its own binaries
+            index = servers.index(server)
+            server.ask(
+                f"INSERT INTO {database}.samples ({columns}) SELECT intHash64(r) + 1, 'web', {moment}, {host}, 1, 7, 129, 64, 2, "
+                f"{details}, toUInt8(k % 3 + 1), toUInt16(intHash64(k) % 32), pc_binary, (intHash64(k) % 2000000) * 2, "
+                "0, 0, 0, 0, 0, 0, 'server', concat('worker', toString(k % 8)), n, n * 1000000, n * 1e12, 0 FROM ("
+                f"SELECT intDiv(number, {ROWS}) AS r, {pool} AS k, cityHash64(intHash64(k) % {BINARIES}) AS pc_binary, "
+                f"1 + intHash64(number + 5) % {2 * SHARE - 1} AS n FROM numbers({begin * ROWS}, {count * ROWS})) "
+                f"WHERE pc_binary % {len(servers)} = {index}")
+    first.ask(f"INSERT INTO {database}.recordings_all (attempt, service, digest, begin, end, host, core, arch, cpu, cpu_id, capabilities, "
+              f"cmdline, samples, lost, left_out, damaged_records, damaged_bytes) SELECT intHash64(number) + 1, 'web', "
+              f"hex(cityHash64(number)), {moment.replace('r,', 'number,')}, {moment.replace('r,', 'number,')} + {step}, "
+              f"{host.replace('r %', 'number %')}, 1, 'riscv64', 'core', '', 'xlen=64', 'pesad', {SHARE * ROWS}, 0, 0, 0, 0 "
+              f"FROM numbers({recordings})")
+    return recordings
+
+
+def settle(servers, database):
+    """Wait until the servers have merged what was inserted into few parts, as they do by and by."""
+    for server in servers:
+        for table in ("samples", "recordings"):
+            for partition in server.ask("SELECT DISTINCT partition FROM system.parts WHERE active AND database = "
+                                        f"'{database}' AND table = '{table}'").split():
+                server.ask(f"OPTIMIZE TABLE {database}.{table} PARTITION {partition}")
+
+
+def held(servers, database):
+    rows = bytes_held = 0
+    for server in servers:
+        answer = server.ask("SELECT sum(rows * (table = 'samples')), sum(bytes_on_disk) FROM system.parts WHERE active "
+                            f"AND database = '{database}'").split()
+        rows += int(answer[0])
+        bytes_held += int(answer[1])
+    return rows, bytes_held
+
+
+def synthetic(servers, name, samples, hosts, distinct, days):
+    port = servers[0].http
+    for server in servers:
+        pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/{name}")
+    fill(servers, name, samples, hosts, distinct, days, 1700000000)
+    time.sleep(2)
+    settle(servers, name)
+    rows, bytes_held = held(servers, name)
+    counted = int(servers[0].ask(f"SELECT sum(samples) FROM {name}.samples_all"))
+    url = f"clickhouse://127.0.0.1:{port}/{name}?service=web"
+    begin = time.monotonic()
+    out = json.loads(pesa("report", "--json", "-i", url))
+    cold = time.monotonic() - begin
+    warm, out = timed(lambda: json.loads(pesa("report", "--json", "-i", url)))
+    if out["samples"] != counted:
+        sys.exit(f"the report has {out['samples']} samples, the database {counted}")
+    print(f"| {counted:.3g} | {hosts} | {days} | {distinct} | {rows:.3g} | {bytes_held / rows:.1f} | {bytes_held / counted:.3f} | "
+          f"{cold:.2f} | {warm:.2f} |", flush=True)
+    for server in servers:
+        server.ask(f"DROP DATABASE {name}")
+
+
+def files(servers, work, wanted):
+    """Recordings of the virtual core, stored; and the same as perf.data."""
+    with open(f"{work}/program.c", "w", encoding="utf-8") as file:
+        file.write(PROGRAM)
+    subprocess.run([GUEST_CC, "-O2", "-static", "-o", f"{work}/program", f"{work}/program.c"], check=True)
+    pesa("record", "-q", "-c", "257", "-o", f"{work}/once.data", "--", f"{work}/program", "1")
+    repeat = os.path.join(BUILD, "tests/tools/repeat_recording")
+    subprocess.run([repeat, f"{work}/once.data", f"{work}/long.data", str(wanted)], check=True)
+    for server in servers:
+        pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/files")
+    url = f"clickhouse://127.0.0.1:{servers[0].http}/files"
+    paths = []
+    for i in range(8):
+        paths.append(f"{work}/{i}.data")
+        shutil.copy(f"{work}/long.data", paths[-1])
+        with open(paths[-1], "ab") as file:
+            file.write(bytes(8 * (i + 1)))  # another digest
+    begin = time.monotonic()
+    done = subprocess.run([PESA, "store", "--json", "--to", url, *paths], capture_output=True, text=True)
+    taken = time.monotonic() - begin
+    summary = json.loads(done.stdout)
+    size = os.path.getsize(f"{work}/long.data")
+    samples = summary["samples"] // len(paths)
+    print(f"\npesa store, {len(paths)} files: {summary['samples']} samples, {summary['rows']} rows, {taken:.2f} s, "
+          f"{summary['samples'] / taken / 1e6:.2f} million samples/s, {summary['bytes_sent'] / summary['samples']:.3f} bytes a sample sent")
+    ours, _ = timed(lambda: pesa("report", "--json", "-i", f"{work}/long.data"), runs=2)
+    print(f"perf.data of {samples} samples: {size / samples:.2f} bytes a sample, pesa report {ours:.2f} s")
+    perf = shutil.which("perf")
+    if perf:
+        theirs, _ = timed(lambda: subprocess.run([perf, "report", "-i", f"{work}/long.data", "--stdio"], capture_output=True,
+                                                 stdin=subprocess.DEVNULL, check=True), runs=1)
+        print(f"perf report of that file: {theirs:.2f} s, {theirs / samples * 1e9:.0f} s for 10^9 samples at that rate")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=float, default=1e9)
+    parser.add_argument("--hosts", type=int, default=2000)
+    parser.add_argument("--days", type=int, default=1)
+    parser.add_argument("--distinct", type=int, default=20000)
+    parser.add_argument("--file-samples", type=float, default=1e6)
+    parser.add_argument("--growth", action="store_true", help="also with other numbers of hosts, days, distinct records")
+    wanted = parser.parse_args()
+    if not clickhouse.PROGRAM or not QEMU:
+        sys.exit("fleet.py: needs the packages clickhouse-server and qemu-user: tools/dependencies fleet")
+    work = tempfile.mkdtemp(prefix="pesa-bench-fleet-")
+    servers = clickhouse.start(work, 2)
+    try:
+        files(servers, work, int(wanted.file_samples))
+        print("\n| samples | hosts | days | distinct records | rows | bytes a row | bytes a sample | first report, s | next, s |")
+        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+        samples = int(wanted.samples)
+        synthetic(servers, "main", samples, wanted.hosts, wanted.distinct, wanted.days)
+        if wanted.growth:
+            for i, (some, hosts, days, distinct) in enumerate((
+                    (samples // 10, wanted.hosts, wanted.days, wanted.distinct),
+                    (samples, wanted.hosts // 10, wanted.days, wanted.distinct),
+                    (samples, wanted.hosts, 30 * wanted.days, wanted.distinct),
+                    (samples, wanted.hosts, wanted.days, 10 * wanted.distinct))):
+                synthetic(servers, f"growth{i}", some, hosts, distinct, days)
+    finally:
+        for server in servers:
+            server.kill()
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A database of two servers while servers, networks and senders fail: 50 recordings of 5 hosts, each counted once in the end."""
+import http.client
+import http.server
+import json
+import os
+import random
+import signal
+import socketserver
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.parse
+
+import clickhouse
+from profile_store import Pusher
+from tap import BUILD, PESA, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip, skip_all
+
+if not clickhouse.PROGRAM:
+    skip_all(needs(clickhouse.PACKAGE))
+MAKE = os.path.abspath(os.path.join(BUILD, "tests/tools/make_profile"))
+work = tempfile.mkdtemp(prefix="pesa-fleet-faults-")
+os.chdir(work)
+os.umask(0o077)
+plain = plain_environment(work)
+seed = int(os.environ.get("SEED", time.time()))
+print(f"# SEED={seed}")
+draw = random.Random(seed)
+FILES, HOSTS = 50, 5
+RETIRING, STALLED, FLUSHED, DRAINED = range(4)
+
+
+def pesa(*words):
+    return command(PESA, *words, env=plain)
+
+
+def in_order(value):
+    """Lists sorted, 12 digits of fractions: see fleet_store.t."""
+    if isinstance(value, dict):
+        return {name: in_order(each) for name, each in value.items()}
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, list):
+        return sorted((in_order(each) for each in value), key=lambda each: json.dumps(each, sort_keys=True))
+    return value
+
+
+def numbers(path, *words):
+    run = pesa(*words, "--json", "-i", path)
+    if run.returncode:
+        return {"failed": run.stderr.decode()}
+    whole = json.loads(run.stdout)
+    for name in ("input", "cmdline", "distinct_records", "problems"):
+        whole.pop(name, None)
+    return in_order(whole)
+
+
+def report(path):
+    return numbers(path, "report", "--sort", "dso,symbol,insn")
+
+
+def same(url, merged, what):
+    of_store, of_merged = report(url), report(merged)
+    why = [f"{name}: {str(of_store.get(name))[:200]} | {str(of_merged.get(name))[:200]}"
+           for name in set(of_store) | set(of_merged) if of_store.get(name) != of_merged.get(name)]
+    return check(of_store == of_merged, what, "\n".join(why))
+
+
+# ---- Recordings
+
+with open("program.c", "w", encoding="utf-8") as out:
+    out.write("int f(int a) { return a * a + 3; }\nint g(int a) { return f(a) / 7; }\nint _start(void) { return g(4); }\n")
+programs = []
+for i in range(4):
+    build = subprocess.run([GUEST_CC, f"-O{i % 2}", "-nostdlib", "-static", "-Wl,--build-id", f"-Wl,--defsym=number={i}", "-o", f"program{i}",
+                            "program.c"], capture_output=True, text=True)
+    if build.returncode:
+        bail_out(build.stderr)
+    notes = subprocess.run([GUEST_CC.replace("gcc", "readelf"), "-n", f"program{i}"], capture_output=True, text=True).stdout
+    symbols = subprocess.run([GUEST_CC.replace("gcc", "nm"), f"program{i}"], capture_output=True, text=True).stdout
+    build_id = notes.split("Build ID:")[1].split()[0] if "Build ID:" in notes else ""
+    text = sorted(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith((" f", " g", " _start")))
+    programs.append((os.path.abspath(f"program{i}"), build_id, text))
+
+
+def description(index):
+    """Samples of a host's processes: with bases, names, chains and losses of its own."""
+    lines = ["arch riscv64", f"host board{index % HOSTS}", f"command pesa record {index}", "event pesa/cycles/", "period 1000",
+             "capability retire_width 4"] + (["chains"] if index % 3 == 0 else [])
+    lines.append("map 4294967295 0xffffffff80000000 0x1000000 0xffffffff80000000 [kernel.kallsyms]_text")
+    for pid in (100, 101):
+        path, build_id, text = programs[draw.randrange(len(programs))]
+        base = draw.randrange(1 << 20) << 20
+        page = text[0] & ~0xfff
+        lines.append(f"map {pid} {base + page:#x} 0x4000 {page - 0x10000:#x} {path} {build_id}")
+        lines.append(f"comm {pid} {pid} worker{draw.randrange(3)}")
+        for _ in range(draw.randrange(3, 25)):
+            pc = base + draw.choice(text) + 2 * draw.randrange(4)
+            if draw.random() < 0.1:
+                pc = 0xffffffff80000000 + 4 * draw.randrange(1000)
+            if draw.random() < 0.05:
+                pc = 0x1000 + 4 * draw.randrange(100)  # in no map
+            if index % 3 == 0:
+                lines.append(f"chain {pc:#x} {base + draw.choice(text) + 4:#x} {base + text[-1]:#x}")
+            state = draw.choice((RETIRING, STALLED, FLUSHED, DRAINED))
+            instret = draw.randrange(1, 4) if state == RETIRING else 0
+            lines.append(f"sample {draw.randrange(1, 400)} {pid} {pid} {pc:#x} {state} {instret} 0 0 0 0 0 0 {draw.choice((0, 1, 8))} "
+                         f"{draw.randrange(1 << 20)} {draw.choice((0, 0, 0, 2))}")
+    if index % 7 == 0:
+        lines.append(f"lost {draw.randrange(1, 50)}")
+    return "\n".join(lines) + "\n"
+
+
+files = []
+for i in range(FILES):
+    files.append(f"{i}.data")
+    made = subprocess.run([MAKE, files[-1]], input=description(i), capture_output=True, text=True)
+    if made.returncode:
+        bail_out(made.stderr)
+merge = pesa("merge", "-q", "-o", "merged.data", *files)
+if merge.returncode:
+    bail_out(merge.stderr.decode())
+
+# ---- Servers, and a network in front of one that fails
+
+servers = clickhouse.start(work, 2)
+for server in servers:
+    made = pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/fleet")
+    if made.returncode:
+        bail_out(made.stderr.decode())
+direct = f"clickhouse://127.0.0.1:{servers[0].http}/fleet"
+
+
+class Network(http.server.BaseHTTPRequestHandler):
+    """Passes requests on; some are lost on the way there, of some the answer on the way back."""
+    protocol_version = "HTTP/1.1"
+    lost = {"request": 0, "answer": 0}
+    failing = True
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        fate = draw.random() if Network.failing and "INSERT" in self.path else 1
+        if fate < 0.06:
+            Network.lost["request"] += 1
+            self.close_connection = True
+            return
+        try:
+            there = http.client.HTTPConnection("127.0.0.1", servers[0].http, timeout=60)
+            there.request("POST", self.path, body)
+            answer = there.getresponse()
+            text = answer.read()
+        except OSError:
+            self.close_connection = True
+            return
+        if fate < 0.12:
+            Network.lost["answer"] += 1
+            self.close_connection = True
+            return
+        self.send_response(answer.status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        try:
+            self.wfile.write(text)
+        except OSError:
+            self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+
+network = Threads(("127.0.0.1", 0), Network)
+threading.Thread(target=network.serve_forever, daemon=True).start()
+through = f"http://127.0.0.1:{network.server_address[1]}/fleet"
+OPTIONS = ("kind=clickhouse", "least=20", "most=200", "timeout=20000")
+
+# ---- pesad's sender through that network; it is killed, and so is a server
+
+pusher = Pusher(through, *OPTIONS, spool="spool")
+for path in files[:30]:
+    pusher.offer(path)
+pusher.wait(lambda counts: counts["sent"] >= 8)
+servers[1].kill()
+waiting = pusher.wait(lambda counts: counts["failures"] >= 2)
+check(waiting["failures"] >= 2 and waiting["refused"] == 0, "while a server is away, recordings wait in the spool", waiting)
+pusher.process.send_signal(signal.SIGKILL)
+pusher.process.wait()
+away = pesa("report", "-i", direct)
+check(away.returncode == 1 and away.stderr.count(b"\n") == 1 and not away.stdout,
+      "while a server is away, a report says so, and shows no half of the numbers", away.stderr)
+stored = pesa("store", "-q", "--service", "pushed", "--to", direct, files[49])
+check(stored.returncode == 1 and b"not stored" in stored.stderr, "what cannot be stored is told", stored.stderr)
+servers[1].start()
+pusher = Pusher(through, *OPTIONS, spool="spool")
+for path in files[:40]:  # what the killed one had taken is offered again
+    pusher.offer(path)
+pusher.wait(lambda counts: counts["sent"] >= 5)
+servers[0].kill()
+servers[0].start()
+done = pusher.wait(lambda counts: counts["sent"] >= 40 and not counts["spooled"] and not counts["pending"])
+log = pusher.end()
+check(done["sent"] >= 40 and not done["spooled"] and not done["refused"], "all arrive, when servers and network work again", f"{done}\n{log}")
+print("#", Network.lost, done)
+check(Network.lost["request"] and Network.lost["answer"], "the network lost requests and answers", Network.lost)
+Network.failing = False
+stored = pesa("store", "-q", "--service", "pushed", "--to", direct, *files[30:], *files[:5])
+check(stored.returncode == 0, "the rest is stored by pesa store, some for the second or third time", stored.stderr)
+recordings, attempts, held = (int(servers[0].ask(f"SELECT {what}")) for what in (
+    "uniqExact(digest) FROM fleet.recordings_all", "uniqExact(attempt) FROM fleet.samples_all", "sum(samples) FROM fleet.samples_all"))
+check(recordings == FILES and attempts > FILES, "rows of repeated and broken attempts are there", (recordings, attempts))
+same(direct, "merged.data", "the report of the database is that of the merged recordings, number for number")
+check(held > report("merged.data")["samples"], "which is less than what the rows add up to", held)
+for words in (("topdown",), ("report", "--sort", "comm"), ("report", "--sort", "symbol", "--children")):
+    of_store, of_merged = numbers(direct, *words), numbers("merged.data", *words)
+    for node in of_store.get("nodes", []) + of_merged.get("nodes", []):
+        node.pop("instructions")
+    check(of_store == of_merged, f"{' '.join(words)}: the same", "\n".join(f"{name}: {str(of_store.get(name))[:200]} {str(of_merged[name])[:200]}" for name in of_merged if of_store.get(name) != of_merged[name]))
+for host in (0, 3):
+    pesa("merge", "-q", "-o", "host.data", *files[host::HOSTS])
+    same(f"{direct}?host=board{host}", "host.data", f"host=board{host} has the recordings of that host")
+
+# ---- A disk that is full
+
+os.mkdir("disk")
+mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3M", "tmpfs", "disk"], capture_output=True, text=True)
+if mounted.returncode:
+    skip("a full disk", "tmpfs cannot be mounted: " + mounted.stderr)
+else:
+    try:
+        small = clickhouse.start(work + "/small", 1, data=work + "/disk")[0]
+        url = f"clickhouse://127.0.0.1:{small.http}/small"
+        pesa("store", "--create", "--to", url)
+        room = os.statvfs("disk")
+        with open("disk/filling", "wb") as out:
+            out.write(bytes(max(0, room.f_bavail * room.f_frsize - 40000)))
+        stored = pesa("store", "-q", "--to", url, *files)
+        check(stored.returncode == 1 and b"not stored" in stored.stderr, "on a full disk, what is not stored is told",
+              stored.stderr[:500])
+        os.unlink("disk/filling")
+        subprocess.run(["mount", "-o", "remount,size=200M", "disk"], check=True)
+        stored = pesa("store", "-q", "--to", url, *files)
+        check(stored.returncode == 0, "with room again, all are stored", stored.stderr[:500])
+        same(url, "merged.data", "and each counts once")
+        small.kill()
+    finally:
+        time.sleep(0.2)
+        subprocess.run(["umount", "-l", "disk"], check=False)
+network.shutdown()
+end()
