@@ -8,7 +8,8 @@
 # make board      install what is missing, build the emulated board: emulator, kernel, root file system
 # make check-system  the tests that run on that board, and on its debug kernel
 # make overhead   count what an interrupt costs, on that board: Documentation/overhead.md
-# make check-all  make check and check-system, with one sum
+# make check-rtl  the sampling unit in SystemVerilog beside pesa import: tools/rtl/README.md
+# make check-all  make check, check-rtl and check-system, with one sum
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make pictures   run the tutorials, write what they print and their pictures: Documentation/tutorials
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
@@ -115,7 +116,7 @@ daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources
 tool_sources := tools/top/command.c tools/fleet/command.c \
 	$(filter-out tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/%,$(call sources_in,tools))
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
-browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why names,$(wildcard tools/$(room)/*.c)) \
+browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why plain names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
 top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) tools/record/event_options.c $(wildcard tools/screen/*.c) $(wildcard tools/completion/*.c tools/perf/*.c) \
 	$(wildcard tools/files/*.c) \
@@ -157,7 +158,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers plugins tuned emulator version dist clean install install-driver-source uninstall deps doc demo pictures accuracy pgo check check-unit core-loops \
-	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
+	check-integration check-fuzz check-sanitized check-rtl check-system check-all board bench parity llvm-tests profile-stores \
 	check-unit-file check-fresh package commands mutate format format-check lint coverage
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -433,8 +434,14 @@ board:
 check-system:
 	$(Q)O=$(O) JOBS=$(JOBS) tests/run system system-debug
 
+# Simulators and synthesis are installed where the distribution has them.
+check-rtl:
+	$(Q)tools/dependencies rtl
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run rtl
+
 check-all: deps
-	$(Q)O=$(O) JOBS=$(JOBS) tests/run build lint unit sanitized integration fuzz coverage tuned system system-debug
+	$(Q)tools/dependencies rtl
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run build lint unit sanitized integration rtl fuzz coverage tuned system system-debug
 
 overhead: all
 	$(Q)O=$(O) JOBS=$(JOBS) tools/board/overhead --write

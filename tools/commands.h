@@ -12,6 +12,7 @@
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks")   \
 	COMMAND(archive,                                                                          \
 		"pack a recording with the binaries that it needs, to decode it elsewhere")       \
+	COMMAND(calibrate, "learn on known loops how far behind samples of this machine land")    \
 	COMMAND(compare, "set measured cycles against what a processor model predicts")           \
 	COMMAND(diff, "show what changed from one recording to another")                          \
 	COMMAND(doctor, "say what this machine has for sampling, and what mends what is missing") \

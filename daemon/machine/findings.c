@@ -467,6 +467,12 @@ static const struct {
 	 {"yes", "in part", "in part", "in part"},
 	 {"where cycles went, in which state and why", "where cycles went, some instructions late",
 	  "where cycles went, some instructions late", "where time went, at interrupts"}},
+	{"calibrate",
+	 {"no", "yes", "yes", "no"},
+	 {"PCs are exact: there is nothing to calibrate",
+	  "run it once: cycles of late PCs are moved back better",
+	  "run it once: cycles of late PCs are moved back better",
+	  "a clock's samples cannot be calibrated"}},
 	{"diff, export, script, archive, merge",
 	 {"yes", "yes", "yes", "yes"},
 	 {"all that recordings have", "all that recordings have", "all that recordings have",
@@ -506,7 +512,7 @@ size_t machine_abilities(const struct machine_knowledge *knowledge,
 			    : knowledge->event_files
 				    ? "cycles, and this processor's events by name"
 				    : "cycles, and the processor's events by number");
-	add_ability(abilities, &count, "record, stat, error with --core",
+	add_ability(abilities, &count, "record, stat, error, calibrate with --core",
 		    knowledge->emulator ? "no" : "yes",
 		    knowledge->emulator ? "no emulator" : "RISC-V programs on the virtual core");
 	add_ability(abilities, &count, "mca, import, list", "yes",

@@ -224,6 +224,7 @@ struct pesa_error *compare_path_listen(const struct compare_predictor *predictor
 	uint64_t cycles;
 
 	options.pressure = true;
+	options.register_file_size = predictor->result_registers;
 	return pesa_mca_run(block, &options, listeners, count, &cycles);
 }
 

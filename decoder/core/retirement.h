@@ -25,6 +25,7 @@
 #define DECODER_CORE_RETIREMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pesa/csr.h"
@@ -86,7 +87,7 @@ static inline void retirement_flush(struct retirement *retirement, const void *i
 }
 
 /* Whether the instruction retires after the open group; *cycle is its cycle of retirement. */
-static inline bool retirement_leaves_group(const struct retirement *retirement,
+static inline bool retirement_leaves_group(struct retirement *retirement,
 					   const struct retirement_passage *passage,
 					   uint64_t *cycle)
 {
@@ -96,7 +97,11 @@ static inline bool retirement_leaves_group(const struct retirement *retirement,
 	if (retirement->count == retirement->room)
 		floor++;
 	*cycle = passage->retired < floor ? floor : passage->retired;
-	return !retirement->count || *cycle != retirement->cycle || passage->faulted;
+	if (!retirement->count || *cycle != retirement->cycle || passage->faulted)
+		return true;
+	/* It retires with the one that flushed: nothing waits for that flush any more. */
+	retirement->flushed_by = NULL;
+	return false;
 }
 
 /* The reason why the next instruction did not retire with the open group. */
@@ -108,8 +113,10 @@ struct retirement_block {
 static inline struct retirement_block retirement_blocks(const struct retirement *retirement,
 							const struct retirement_passage *passage)
 {
-	bool blocks = passage->complete > retirement->cycle && !retirement->flushed_by;
-	bool waits = blocks && passage->dispatched <= retirement->cycle;
+	bool waits =
+		passage->complete > retirement->cycle && passage->dispatched <= retirement->cycle;
+	/* A flush is over when an instruction has entered the reorder buffer. */
+	bool blocks = waits || (passage->complete > retirement->cycle && !retirement->flushed_by);
 
 	/* An instruction that has not been dispatched has only the causes from before dispatch. */
 	return (struct retirement_block){waits, waits	 ? passage->cause
@@ -230,11 +237,13 @@ static inline void retirement_record_group(const struct retirement *retirement, 
 	for (unsigned int i = 0; i < retirement->count; i++) {
 		if (!group[i].taken)
 			continue;
+		/* Offsets do not depend on the targets that the core gives (Decision 6). */
+		if (transfers < 2)
+			record->details |= transfers ? RETIREMENT_PACK(CTOFFSET2, i + 1)
+						     : RETIREMENT_PACK(CTOFFSET1, i + 1);
 		if (transfers < ct_targets) {
 			record->bt[transfers] = group[i].target;
 			record->flags |= transfers ? PESA_RECORD_HAS_BT2 : PESA_RECORD_HAS_BT1;
-			record->details |= transfers ? RETIREMENT_PACK(CTOFFSET2, i + 1)
-						     : RETIREMENT_PACK(CTOFFSET1, i + 1);
 		}
 		transfers++;
 	}

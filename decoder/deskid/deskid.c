@@ -13,6 +13,7 @@
 #define ROUNDS	      2 /* the second knows how often events are */
 #define DEPTH_FIRST   8 /* instructions behind the oldest one, before anything is known */
 #define BOTH_WRONG    0.7
+#define WAYS_UNKNOWN  0.1 /* share of the ways that a calibration may lack */
 /* Instructions between two events of a path that is run for their sake. */
 #define BETWEEN_LEAST 60
 #define BETWEEN_MORE  100
@@ -78,7 +79,7 @@ static struct pesa_error *run_from(struct pesa_deskid *deskid, struct deskid_wal
 
 	path->warm = WARM;
 	deskid_walk(walker, block, path);
-	if (path->count <= DESKID_BEHIND_MAX)
+	if (path->count <= PESA_DESKID_BEHIND_MAX)
 		return NULL;
 	mark_known_events(deskid, path);
 	error = deskid_run(deskid, path, false);
@@ -115,22 +116,54 @@ static struct pesa_error *run_all(struct pesa_deskid *deskid, struct deskid_walk
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
-/* Nothing is known of the ways in which interrupts are taken. */
+/* Keep the shares of a calibration. */
+static void calibrate_ways(struct pesa_deskid *deskid, const struct pesa_deskid_way *known,
+			   unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int w = 0; w < deskid->ways; w++)
+			if (deskid->way[w].stage == known[i].stage &&
+			    deskid->way[w].number == known[i].number)
+				deskid->calibrated[w] = known[i].share;
+}
+
+/* Without a calibration nothing is known of the ways in which interrupts are taken. */
 static void begin_ways(struct pesa_deskid *deskid)
 {
+	double unknown = deskid->is_calibrated ? WAYS_UNKNOWN : 1;
 	unsigned int count = 0;
 
-	for (unsigned int i = 0; i <= DESKID_BEHIND_MAX; i++)
+	for (unsigned int i = 0; i <= PESA_DESKID_BEHIND_MAX; i++)
 		deskid->way[count++] = (struct pesa_deskid_way){PESA_DESKID_BEHIND, i, 0};
-	for (unsigned int i = 1; i <= DESKID_BEHIND_MAX; i++)
+	for (unsigned int i = 1; i <= PESA_DESKID_BEHIND_MAX; i++)
 		deskid->way[count++] = (struct pesa_deskid_way){PESA_DESKID_QUEUE, i, 0};
-	for (unsigned int i = 1; i <= DESKID_CYCLES_MAX; i++)
+	for (unsigned int i = 1; i <= PESA_DESKID_CYCLES_MAX; i++)
 		deskid->way[count++] = (struct pesa_deskid_way){PESA_DESKID_OLDEST, i, 0};
-	for (unsigned int i = 0; i <= DESKID_CYCLES_MAX; i++)
+	for (unsigned int i = 0; i <= PESA_DESKID_CYCLES_MAX; i++)
 		deskid->way[count++] = (struct pesa_deskid_way){PESA_DESKID_FRONT, i, 0};
-	for (unsigned int i = 0; i < count; i++)
-		deskid->way[i].share = 1.0 / count;
 	deskid->ways = count;
+	memset(deskid->calibrated, 0, sizeof(deskid->calibrated));
+	if (deskid->is_calibrated)
+		calibrate_ways(deskid, deskid->options.ways, deskid->options.way_count);
+	for (unsigned int i = 0; i < count; i++)
+		deskid->way[i].share = unknown / count + (1 - unknown) * deskid->calibrated[i];
+}
+
+/* From the loops of pesa calibrate, as a calibration of the estimate that follows. */
+static struct pesa_error *learn_ways(struct pesa_deskid *deskid, struct deskid_walker *walker,
+				     struct deskid_path *path)
+{
+	struct pesa_error *error;
+
+	begin_ways(deskid);
+	error = run_all(deskid, walker, path);
+	if (!error)
+		error = deskid_learn_ways(deskid);
+	memcpy(deskid->learned, deskid->way, sizeof(deskid->learned));
+	deskid->options.ways = deskid->learned;
+	deskid->options.way_count = deskid->ways;
+	deskid->is_calibrated = true;
+	return error;
 }
 
 static struct pesa_error *run_rounds(struct pesa_deskid *deskid)
@@ -146,6 +179,8 @@ static struct pesa_error *run_rounds(struct pesa_deskid *deskid)
 	if (!path.instruction || !path.node)
 		error = pesa_error_no_memory();
 	deskid->depth = DEPTH_FIRST;
+	if (!error && deskid->options.learn_ways)
+		error = learn_ways(deskid, walker, &path);
 	for (int round = 0; round < ROUNDS && !error; round++) {
 		begin_ways(deskid);
 		error = run_all(deskid, walker, &path);
@@ -210,6 +245,8 @@ static struct pesa_error *make_model(struct pesa_deskid *deskid, const struct pe
 	deskid->predictor = (struct compare_predictor){
 		.processor = deskid->options.processor,
 		.core = deskid->options.core,
+		.result_registers =
+			deskid->out_of_order ? deskid->options.core.result_registers : 0,
 	};
 	return compare_make_model(base, &deskid->predictor, &deskid->model);
 }
@@ -270,6 +307,7 @@ struct pesa_error *pesa_deskid_create(const struct pesa_profile *profile,
 	if (!deskid)
 		return pesa_error_no_memory();
 	deskid->options = *options;
+	deskid->is_calibrated = options->ways;
 	error = make_model(deskid, model);
 	width = options->core.dispatch_width ? options->core.dispatch_width
 					     : pesa_mca_model_issue_width(model);
@@ -332,6 +370,10 @@ const struct pesa_deskid_instruction *pesa_deskid_find(const struct pesa_deskid 
 const struct pesa_deskid_way *pesa_deskid_ways(const struct pesa_deskid *deskid,
 					       unsigned int *count)
 {
+	if (deskid->options.learn_ways) {
+		*count = deskid->options.way_count;
+		return deskid->learned;
+	}
 	*count = deskid->ways;
 	return deskid->way;
 }

@@ -17,7 +17,6 @@
 
 #define STEPS	    15
 #define PRUNE_EVERY 5
-#define WAY_LEAST   0.002 /* share; ways with less are dropped */
 
 /* Priors: shapes in samples. */
 #define EVENT_PART  0.05 /* mean, of the samples of an instruction */
@@ -27,6 +26,7 @@
 #define OTHER_RATE  5.0 /* a sample that is no cycle of a path counts for so many more */
 #define CORE_PART   0.9 /* of all samples, before events are known */
 #define RATE_MAX    0.6 /* events an execution */
+#define WAYS_WEIGHT 2.0 /* of a calibration's shares of ways, in that of all samples */
 /* If flow and model need more than twice the cycles that were sampled, the flow has executions that
  * are stalls: samples land near the instruction that waited, in its own blocks. */
 #define TOO_MANY 0.5
@@ -47,23 +47,8 @@ struct estimating {
 	double *each;			     /* by node: predicted cycles an execution */
 	double *landed, *ratio, *other_mean; /* by node */
 	double *next, *mean, *norm;	     /* by source */
-	double way[DESKID_WAYS];
+	double way[PESA_DESKID_WAYS_MAX];
 };
-
-static uint32_t landing(const struct deskid_paths *paths, size_t cycle,
-			const struct pesa_deskid_way *way)
-{
-	const struct deskid_cycle *at = &paths->cycle[cycle];
-	uint32_t step = at->oldest + way->number;
-
-	if (way->stage == PESA_DESKID_QUEUE && step > at->limit)
-		step = at->limit;
-	else if (way->stage == PESA_DESKID_OLDEST)
-		step = at[way->number].oldest;
-	else if (way->stage == PESA_DESKID_FRONT)
-		step = at[way->number].next;
-	return paths->node[step];
-}
 
 /* Samples of a cycle, as estimated so far. */
 static double amount(const struct pesa_deskid *deskid, const struct deskid_cycle *cycle)
@@ -164,7 +149,7 @@ static void predict(struct estimating *estimating)
 			double samples = amount(deskid, &paths->cycle[c]);
 
 			for (unsigned int w = 0; w < deskid->ways && samples > 0; w++)
-				estimating->landed[landing(paths, c, &deskid->way[w])] +=
+				estimating->landed[deskid_landing(paths, c, &deskid->way[w])] +=
 					samples * deskid->way[w].share;
 		}
 	for (uint32_t i = 0; i < nodes; i++)
@@ -189,8 +174,10 @@ static void divide(struct estimating *estimating)
 			double samples = amount(deskid, cycle), got = 0;
 
 			for (unsigned int w = 0; w < deskid->ways && cycle->blames; w++) {
-				double part = deskid->way[w].share *
-					      estimating->ratio[landing(paths, c, &deskid->way[w])];
+				double part =
+					deskid->way[w].share *
+					estimating
+						->ratio[deskid_landing(paths, c, &deskid->way[w])];
 
 				got += part;
 				estimating->way[w] += samples * part;
@@ -239,7 +226,7 @@ static void update(struct estimating *estimating)
 {
 	struct pesa_deskid *deskid = estimating->deskid;
 	uint32_t nodes = estimating->graph->instructions;
-	double all = 0;
+	double all = 0, weight = deskid->is_calibrated ? WAYS_WEIGHT : 0;
 
 	for (uint32_t i = 0; i < estimating->graph->blocks; i++)
 		update_block(estimating, i);
@@ -262,16 +249,19 @@ static void update(struct estimating *estimating)
 	for (unsigned int w = 0; w < deskid->ways; w++)
 		all += estimating->way[w];
 	for (unsigned int w = 0; w < deskid->ways && all > 0; w++)
-		deskid->way[w].share = estimating->way[w] / all;
+		deskid->way[w].share =
+			(estimating->way[w] / all + weight * deskid->calibrated[w]) / (1 + weight);
 }
 
-static void drop_ways(struct pesa_deskid *deskid)
+void deskid_drop_ways(struct pesa_deskid *deskid)
 {
 	unsigned int kept = 0;
 
 	for (unsigned int w = 0; w < deskid->ways; w++)
-		if (deskid->way[w].share > WAY_LEAST)
+		if (deskid->way[w].share >= DESKID_WAY_LEAST) {
+			deskid->calibrated[kept] = deskid->calibrated[w];
 			deskid->way[kept++] = deskid->way[w];
+		}
 	deskid->ways = kept;
 }
 
@@ -344,7 +334,7 @@ struct pesa_error *deskid_estimate(struct pesa_deskid *deskid)
 		divide(&estimating);
 		update(&estimating);
 		if (step % PRUNE_EVERY == 0)
-			drop_ways(deskid);
+			deskid_drop_ways(deskid);
 	}
 	finish(&estimating);
 	free(all);

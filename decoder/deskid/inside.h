@@ -6,6 +6,7 @@
  * 	walk.c       paths along the flow
  * 	run.c        paths executed on the model: cycles, and what was in flight in each
  * 	estimate.c   cycles of instructions, and the ways of interrupts, from the samples
+ * 	ways.c       the ways alone, from loops whose cycles are known
  * 	deskid.c     runs these steps; the result
  *
  * Amounts are in samples: cycles divided by the period.
@@ -17,10 +18,8 @@
 #include "decoder/flow/inside.h"
 #include "pesa/deskid.h"
 
-#define DESKID_BEHIND_MAX 32u /* instructions */
-#define DESKID_CYCLES_MAX 16u
-#define DESKID_WAYS	  (2 * (DESKID_BEHIND_MAX + 1) + 2 * (DESKID_CYCLES_MAX + 1))
-#define DESKID_NONE	  UINT32_MAX
+#define DESKID_NONE	 UINT32_MAX
+#define DESKID_WAY_LEAST 0.002 /* share; ways with less are dropped */
 
 /*
  * What cycles are given for.  Each instruction has a source of each kind, and each simulated cycle
@@ -103,9 +102,12 @@ struct pesa_deskid {
 	double *executions; /* by block */
 	double *rate, *due; /* by source: events an execution, and what of the next is due */
 	double depth;	    /* mean of the instructions behind the oldest one */
-	struct pesa_deskid_way way[DESKID_WAYS];
+	struct pesa_deskid_way way[PESA_DESKID_WAYS_MAX];
 	unsigned int ways;
-	struct pesa_deskid_instruction *result; /* by node */
+	struct pesa_deskid_way learned[PESA_DESKID_WAYS_MAX]; /* from the loops of pesa calibrate */
+	bool is_calibrated;
+	double calibrated[PESA_DESKID_WAYS_MAX]; /* by way: its share in the calibration */
+	struct pesa_deskid_instruction *result;	 /* by node */
 };
 
 /* A number from 0 to 1, the same ones in each run. */
@@ -130,6 +132,25 @@ struct pesa_error *deskid_run(struct pesa_deskid *deskid, const struct deskid_pa
 			      bool events);
 void deskid_paths_clear(struct pesa_deskid *deskid);
 
+/* The node where a simulated cycle's interrupt is taken. */
+static inline uint32_t deskid_landing(const struct deskid_paths *paths, size_t cycle,
+				      const struct pesa_deskid_way *way)
+{
+	const struct deskid_cycle *at = &paths->cycle[cycle];
+	uint32_t step = at->oldest + way->number;
+
+	if (way->stage == PESA_DESKID_QUEUE && step > at->limit)
+		step = at->limit;
+	else if (way->stage == PESA_DESKID_OLDEST)
+		step = at[way->number].oldest;
+	else if (way->stage == PESA_DESKID_FRONT)
+		step = at[way->number].next;
+	return paths->node[step];
+}
+
+/* The shares of the ways, from the paths of loops. */
+struct pesa_error *deskid_learn_ways(struct pesa_deskid *deskid);
+void deskid_drop_ways(struct pesa_deskid *deskid);
 /* By expectation maximisation; fills cycles, other, blamed, predicted, rate, depth and way. */
 struct pesa_error *deskid_estimate(struct pesa_deskid *deskid);
 

@@ -124,12 +124,12 @@ static struct pesa_error *keep(struct runner *runner, size_t first)
 	uint32_t limit = runner->base + path->count;
 	size_t end = paths->cycles;
 
-	while (end > first && (paths->cycle[end - 1].oldest + DESKID_BEHIND_MAX >= limit ||
+	while (end > first && (paths->cycle[end - 1].oldest + PESA_DESKID_BEHIND_MAX >= limit ||
 			       paths->cycle[end - 1].next >= limit))
 		end--;
-	if (end <= first + DESKID_CYCLES_MAX)
+	if (end <= first + PESA_DESKID_CYCLES_MAX)
 		return NULL;
-	end -= DESKID_CYCLES_MAX;
+	end -= PESA_DESKID_CYCLES_MAX;
 	if (!grow((void **)&paths->piece, &paths->piece_room, paths->pieces, sizeof(*paths->piece)))
 		return pesa_error_no_memory();
 	paths->piece[paths->pieces++] = (struct deskid_piece){first, end};

@@ -12,8 +12,8 @@ struct pesa_profile {
 	struct pesa_profile_totals totals;
 	struct pesa_perfdata_losses losses; /* its `damage` string belongs to the profile */
 	struct pesa_capabilities capabilities;
-	char *event, *arch, *cmdline; /* NULL: unknown */
-	struct pesa_count *count;     /* name strings belong to the profile */
+	char *event, *arch, *cmdline, *cpu_id, *hostname, *os_release; /* NULL: unknown */
+	struct pesa_count *count; /* name strings belong to the profile */
 	size_t counts;
 	struct pesa_spaces *spaces;
 	struct pesa_binaries *binaries;

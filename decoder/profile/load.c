@@ -699,6 +699,12 @@ static struct pesa_error *copy_facts(struct profile_loader *loader)
 		error = copy_string(pesa_perfdata_arch(loader->reader), &profile->arch);
 	if (!error)
 		error = copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
+	if (!error)
+		error = copy_string(pesa_perfdata_cpu_id(loader->reader), &profile->cpu_id);
+	if (!error)
+		error = copy_string(pesa_perfdata_hostname(loader->reader), &profile->hostname);
+	if (!error)
+		error = copy_string(pesa_perfdata_os_release(loader->reader), &profile->os_release);
 	return error;
 }
 

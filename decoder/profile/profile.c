@@ -23,6 +23,9 @@ void pesa_profile_free(struct pesa_profile *profile)
 	free(profile->event);
 	free(profile->arch);
 	free(profile->cmdline);
+	free(profile->cpu_id);
+	free(profile->hostname);
+	free(profile->os_release);
 	free(profile->dso);
 	free(profile->first);
 	free(profile->executions);
@@ -61,6 +64,21 @@ const char *pesa_profile_arch(const struct pesa_profile *profile)
 const char *pesa_profile_cmdline(const struct pesa_profile *profile)
 {
 	return profile->cmdline;
+}
+
+const char *pesa_profile_cpu_id(const struct pesa_profile *profile)
+{
+	return profile->cpu_id;
+}
+
+const char *pesa_profile_hostname(const struct pesa_profile *profile)
+{
+	return profile->hostname;
+}
+
+const char *pesa_profile_os_release(const struct pesa_profile *profile)
+{
+	return profile->os_release;
 }
 
 const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile, size_t *count)

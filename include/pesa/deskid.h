@@ -31,6 +31,13 @@ PESA_DECLARATIONS_BEGIN
 /** Cycles by instruction, estimated. */
 struct pesa_deskid;
 
+#define PESA_DESKID_BEHIND_MAX 32u /**< instructions of a way */
+#define PESA_DESKID_CYCLES_MAX 16u /**< cycles of a way */
+/** Most ways in which interrupts are taken. */
+#define PESA_DESKID_WAYS_MAX (2 * (PESA_DESKID_BEHIND_MAX + 1) + 2 * (PESA_DESKID_CYCLES_MAX + 1))
+
+struct pesa_deskid_way;
+
 /** How to estimate; all zero but the processor is valid. */
 struct pesa_deskid_options {
 	const char *processor;	       /**< of the model; NULL: its first */
@@ -39,6 +46,13 @@ struct pesa_deskid_options {
 	/** The model is a stand-in for a processor that is not known: executions are not corrected by
 	 * what it predicts. */
 	bool generic;
+	/** The ways in which interrupts are taken, as a calibration has them; NULL: they are learned from
+	 * the samples.  Must outlive the estimate. */
+	const struct pesa_deskid_way *ways;
+	unsigned int way_count; /**< how many, at most PESA_DESKID_WAYS_MAX */
+	/** The program has loops, of single blocks without loads, whose cycles the model knows: the ways
+	 * are learned from them first. */
+	bool learn_ways;
 };
 
 /** Where interrupts are taken, for a part of the cycles. */

@@ -245,6 +245,15 @@ const char *pesa_profile_arch(const struct pesa_profile *profile);
 /** The command line of the recorder; NULL: not recorded in the file.
  * @readers @object_owns */
 const char *pesa_profile_cmdline(const struct pesa_profile *profile);
+/** The processor that recorded, mvendorid-marchid-mimpid on RISC-V; NULL: not recorded in the file.
+ * @readers @object_owns */
+const char *pesa_profile_cpu_id(const struct pesa_profile *profile);
+/** The name of the machine that recorded; NULL: not recorded in the file.
+ * @readers @object_owns */
+const char *pesa_profile_hostname(const struct pesa_profile *profile);
+/** The release of its kernel; NULL: not recorded in the file.
+ * @readers @object_owns */
+const char *pesa_profile_os_release(const struct pesa_profile *profile);
 
 /** Event counts of the whole recording; *count is how many, 0 if the file has none.
  * @readers @object_owns */

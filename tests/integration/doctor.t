@@ -43,7 +43,7 @@ check(shown["machine"]["perf_event_paranoid"] == int(read("/proc/sys/kernel/perf
 check(all(one["mend"] or one["state"] != "lack" for one in shown["findings"]), "every lack has what mends it", shown)
 check({word for one in shown["subcommands"] for word in one["commands"].replace(",", "").split()} >=
       {"record", "stat", "top", "report", "annotate", "topdown", "compare", "explain", "advise", "diff", "export", "script",
-       "archive", "merge", "mca", "import", "list", "error", "pesad"}, "it speaks of every subcommand", shown["subcommands"])
+       "archive", "merge", "calibrate", "mca", "import", "list", "error", "pesad"}, "it speaks of every subcommand", shown["subcommands"])
 perf = shutil.which("perf")
 report = doctor("--report=report.json")
 sent = json.loads(read("report.json"))

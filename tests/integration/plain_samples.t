@@ -85,6 +85,26 @@ check("estimates, by control flow and the model sifive-p670" in text and "waits 
       "the text says that cycles are estimates, and what the division waits for", text)
 check("Predicted" not in command(PESA, "annotate", "--raw", "-i", "data").stdout.decode(),
       "as sampled, no column is empty")
+
+
+def agree(reported, annotated):
+    """annotate shows the hottest functions, report all."""
+    found = {one["address"]: one["cycles"] for one in reported["instructions"]}
+    return len(annotated) > 20 and all(found.get(at, 0) == (one["cycles"] or 0) for at, one in annotated.items())
+
+
+by_report = json.loads(command(PESA, "report", "--json", "-s", "insn", "-i", "data").stdout)
+check(agree(by_report, estimated) and by_report["estimate"] == json.loads(command(PESA, "annotate", "--json", "-i", "data").stdout)["estimate"],
+      "pesa report by instruction has the same estimates", by_report["instructions"][:2])
+by_report = json.loads(command(PESA, "report", "--json", "-s", "insn", "--raw", "-i", "data").stdout)
+check(agree(by_report, sampled) and by_report["estimate"] is None, "with --raw, too, the samples")
+text = command(PESA, "report", "--stdio", "-s", "sym,insn", "-i", "data").stdout.decode()
+check("estimates, by control flow and the model sifive-p670" in text, "its text says so", text)
+text = command(PESA, "report", "--stdio", "-i", "data").stdout.decode()
+check("estimates" not in text, "functions have what was sampled", text)
+for words in (["--mcpu=rocket-rv64"], ["-s", "insn", "--raw", "--mcpu=rocket-rv64"], ["--calibration", "x"]):
+    done = command(PESA, "report", "--stdio", "-i", "data", *words)
+    check(done.returncode == 2 and b"estimates" in done.stderr, f"report {' '.join(words)} is a usage error", done.stderr)
 document, _ = rows("-mcpu=rocket-rv64")
 check(document["estimate"]["model"] == "rocket-rv64",
       "another model can be named", document["estimate"])

@@ -32,11 +32,19 @@ struct annotate_options {
 	struct profile_input_options input;
 	const char *symbol, *dso;
 	bool full, no_source, why, what_if, raw;
-	const char *cpu; /* whose model says why; NULL: the one that the recording names */
-	double limit;	 /* percent of the function's cycles */
+	struct plain_options plain; /* its model also says why */
+	double limit;		    /* percent of the function's cycles */
 };
 
-enum { KEY_FULL = PROFILE_KEY_FIRST_FREE, KEY_NO_SOURCE, KEY_WHY, KEY_WHAT_IF, KEY_FLOW, KEY_RAW };
+enum {
+	KEY_FULL = PROFILE_KEY_FIRST_FREE,
+	KEY_NO_SOURCE,
+	KEY_WHY,
+	KEY_WHAT_IF,
+	KEY_FLOW,
+	KEY_RAW,
+	KEY_CALIBRATION,
+};
 
 static const struct argp_option options[] = {
 	{"percent-limit", 'p', "PERCENT", 0,
@@ -54,6 +62,7 @@ static const struct argp_option options[] = {
 	 0},
 	{"raw", KEY_RAW, NULL, 0,
 	 "Of samples whose PC skids: cycles by that PC, as sampled, instead of estimates", 0},
+	{"calibration", KEY_CALIBRATION, "FILE", 0, PLAIN_CALIBRATION_HELP, 0},
 	{"why", KEY_WHY, NULL, 0, "Show below each stalled instruction what it waited for", 0},
 	{"what-if", KEY_WHAT_IF, NULL, 0,
 	 "Show instead what the program would save if loads hit, branches were predicted, latencies "
@@ -93,6 +102,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_RAW:
 		result->raw = true;
 		break;
+	case KEY_CALIBRATION:
+		result->plain.calibration = argument;
+		break;
 	case KEY_WHY:
 		result->why = true;
 		break;
@@ -101,16 +113,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case 'm':
 		/* -mcpu=NAME is the letter m with "cpu=NAME". */
-		result->cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
+		result->plain.cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
 		break;
 	case ARGP_KEY_END:
 		if (result->what_if && result->symbol)
 			profile_usage_error(state,
 					    "--what-if is about the whole program, and takes "
 					    "no SYMBOL");
-		if (result->cpu && result->raw && !result->why && !result->what_if)
+		if (result->plain.cpu && result->raw && !result->why && !result->what_if)
 			profile_usage_error(state, "--raw takes no model: -mcpu needs --why or "
 						   "--what-if then");
+		if (result->plain.calibration && (result->raw || result->why || result->what_if))
+			profile_usage_error(state, "--calibration is for estimates, which --raw, "
+						   "--why and --what-if do not show");
 		break;
 	case 's':
 	case ARGP_KEY_ARG:
@@ -529,7 +544,7 @@ static struct pesa_error *open_reasons(struct annotating *annotating)
 	if (!annotating->wanted->why && !annotating->wanted->what_if)
 		return NULL;
 	error = reasons_open(&annotating->reasons, &annotating->input, annotating->isas,
-			     annotating->wanted->cpu);
+			     annotating->wanted->plain.cpu);
 	if (!error && annotating->wanted->what_if)
 		error = pesa_why_estimate_gains(annotating->reasons.why,
 						(1u << PESA_WHY_CHANGES) - 1, REASONS_GAINS);
@@ -547,14 +562,18 @@ static int annotate(struct annotating *annotating)
 		return 1;
 	if (!annotating->wanted->raw && !annotating->wanted->why && !annotating->wanted->what_if) {
 		error = plain_estimate_open(&annotating->plain, &annotating->input,
-					    annotating->wanted->cpu);
+					    &annotating->wanted->plain);
 		if (error)
 			return profile_fail("annotate", error);
-		if (annotating->wanted->cpu && !annotating->plain.deskid) {
+		if ((annotating->wanted->plain.cpu || annotating->wanted->plain.calibration) &&
+		    !annotating->plain.deskid) {
 			profile_complain(
 				"annotate",
-				"-mcpu names the model of --why, of --what-if and of samples "
-				"whose PC skids, of which this recording has none");
+				"%s samples whose PC skids, of which this recording "
+				"has none",
+				annotating->wanted->plain.cpu
+					? "-mcpu names the model of --why, of --what-if and of"
+					: "--calibration is for");
 			return 2; /* a usage error */
 		}
 	}

@@ -106,6 +106,8 @@ struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabil
 		 * after it is complete; the engine does both in the same cycle.  Except after a
 		 * redirect, these cycles overlap with those of the previous instruction. */
 		.redirect_stall = 2,
+		/* The others have what has retired. */
+		.result_registers = core.integer_registers - 32,
 	};
 	return NULL;
 }

@@ -12,11 +12,12 @@
 
 struct error_options {
 	struct profile_input_options input;
-	const char *golden, *cpu;
+	const char *golden;
+	struct plain_options plain;
 	bool estimate;
 };
 
-enum { KEY_ESTIMATE = PROFILE_KEY_FIRST_FREE };
+enum { KEY_ESTIMATE = PROFILE_KEY_FIRST_FREE, KEY_CALIBRATION };
 
 static const struct argp_option options[] = {
 	{"golden", 'g', "FILE", 0, "The exact profile, as 'pesa record --golden FILE' writes it",
@@ -25,6 +26,7 @@ static const struct argp_option options[] = {
 	 "Of samples whose PC skids: also the error of the cycles that pesa annotate estimates", 0},
 	{"mcpu", 'm', "NAME", 0,
 	 "For --estimate: the processor model (default: the one that the recording names)", 0},
+	{"calibration", KEY_CALIBRATION, "FILE", 0, "For --estimate: " PLAIN_CALIBRATION_HELP, 0},
 	{0},
 };
 
@@ -43,7 +45,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->estimate = true;
 		break;
 	case 'm':
-		result->cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
+		result->plain.cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
+		break;
+	case KEY_CALIBRATION:
+		result->plain.calibration = argument;
 		break;
 	case ARGP_KEY_ARG:
 		profile_usage_error(
@@ -54,8 +59,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (!result->golden)
 			profile_usage_error(state,
 					    "--golden FILE is missing: what to compare with");
-		if (result->cpu && !result->estimate)
-			profile_usage_error(state, "-mcpu needs --estimate");
+		if ((result->plain.cpu || result->plain.calibration) && !result->estimate)
+			profile_usage_error(state, "%s needs --estimate",
+					    result->plain.cpu ? "-mcpu" : "--calibration");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -201,7 +207,7 @@ static struct pesa_error *compare_estimates(const struct error_options *wanted,
 {
 	struct pesa_distance distance[PESA_DESKID_ALL + 1] = {0};
 	struct plain_estimate plain;
-	struct pesa_error *error = plain_estimate_open(&plain, measured, wanted->cpu);
+	struct pesa_error *error = plain_estimate_open(&plain, measured, &wanted->plain);
 
 	if (!error && !plain.deskid)
 		error = pesa_error_create(PESA_ERROR_UNSUPPORTED, "%s has no RISC-V code",

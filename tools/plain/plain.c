@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/compare/comparison.h"
+#include "tools/plain/calibrations.h"
 #include "tools/plain/plain.h"
 #include "tools/ui/progress.h"
 #include "tools/ui/text.h"
@@ -47,12 +49,29 @@ static bool has_code(const struct pesa_profile *profile)
 	return false;
 }
 
+/* The calibration that the user names, or that of this machine. */
+static struct pesa_error *find_calibration(struct plain_estimate *plain,
+					   const struct pesa_profile *profile,
+					   const struct plain_options *wanted)
+{
+	if (wanted->calibrating)
+		return NULL;
+	if (!wanted->calibration)
+		return calibration_find(profile, &plain->calibration, plain->calibration_path,
+					&plain->calibrated);
+	plain->calibrated = true;
+	snprintf(plain->calibration_path, sizeof(plain->calibration_path), "%s",
+		 wanted->calibration);
+	return pesa_calibration_open(wanted->calibration, false, &plain->calibration);
+}
+
 static struct pesa_error *estimate(struct plain_estimate *plain, struct profile_input *input,
-				   const char *cpu)
+				   const struct plain_options *wanted)
 {
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
 	struct pesa_deskid_options options = {0};
 	const struct pesa_mca_processor *processor;
+	const char *cpu = wanted->cpu;
 	struct pesa_error *error;
 	bool known;
 
@@ -67,23 +86,30 @@ static struct pesa_error *estimate(struct plain_estimate *plain, struct profile_
 		return error;
 	plain->processor = processor->name;
 	error = compare_describe_core(capabilities, &options.core, &known);
+	if (!error)
+		error = find_calibration(plain, input->profile, wanted);
 	if (error)
 		return error;
 	options.processor = processor->name;
 	options.generic = plain->generic;
+	options.learn_ways = wanted->calibrating;
+	if (plain->calibrated) {
+		options.ways = plain->calibration.way;
+		options.way_count = plain->calibration.ways;
+	}
 	return pesa_deskid_create(input->profile, input->symbols, plain->model, &options,
 				  &plain->deskid);
 }
 
 struct pesa_error *plain_estimate_open(struct plain_estimate *plain, struct profile_input *input,
-				       const char *cpu)
+				       const struct plain_options *wanted)
 {
 	struct pesa_error *error;
 
 	*plain = (struct plain_estimate){0};
 	if (!plain_is_skidding(input) || !has_code(input->profile))
 		return NULL;
-	error = estimate(plain, input, cpu);
+	error = estimate(plain, input, wanted);
 	return error ? error : pesa_deskid_apply(plain->deskid, PESA_DESKID_ALL, input->profile);
 }
 
@@ -124,11 +150,23 @@ static void add_up(const struct pesa_deskid *deskid, struct words words[WORDS])
 		words[of[way[i].stage]].share += way[i].share;
 }
 
-void plain_estimate_print(const struct plain_estimate *plain, const struct ui_terminal *terminal)
+void plain_ways_text(const struct pesa_deskid *deskid, struct ui_text *line)
 {
 	struct words words[WORDS];
-	struct ui_text line = {0};
 	bool any = false;
+
+	add_up(deskid, words);
+	for (unsigned int i = 0; i < WORDS; i++)
+		if (words[i].share >= SHARE_LEAST) {
+			ui_text_add(line, "%s%.0f%% %s", any ? "; " : "", 100 * words[i].share,
+				    words[i].text);
+			any = true;
+		}
+}
+
+void plain_estimate_print(const struct plain_estimate *plain, const struct ui_terminal *terminal)
+{
+	struct ui_text line = {0};
 
 	if (!plain->deskid)
 		return;
@@ -136,36 +174,26 @@ void plain_estimate_print(const struct plain_estimate *plain, const struct ui_te
 			 "  cycles of instructions are estimates, by control flow and the %s %s",
 			 plain->generic ? "generic model" : "model", plain->processor);
 	if (plain->generic)
-		ui_text_add(&line, " (-mcpu=NAME names the processor)");
+		ui_text_add(&line, " (--mcpu=NAME names the processor)");
 	ui_text_add(&line, "; --raw: as sampled");
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
-	add_up(plain->deskid, words);
-	ui_text_add(&line, "  interrupts, as learned, are taken:");
-	for (unsigned int i = 0; i < WORDS; i++)
-		if (words[i].share >= SHARE_LEAST) {
-			ui_text_add(&line, "%s %.0f%% %s", any ? ";" : "", 100 * words[i].share,
-				    words[i].text);
-			any = true;
-		}
+	if (plain->calibrated)
+		ui_text_add_safe(&line, "  interrupts, by the calibration %s, are taken: ",
+				 plain->calibration_path);
+	else
+		ui_text_add(&line, "  interrupts, as learned, are taken: ");
+	plain_ways_text(plain->deskid, &line);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }
 
-void plain_estimate_json(const struct plain_estimate *plain, struct ui_json *json)
+json_object *plain_ways_json(const struct pesa_deskid *deskid)
 {
-	json_object *object, *ways;
+	json_object *ways = json_object_new_array();
 	struct words words[WORDS];
 
-	if (!plain->deskid) {
-		ui_json_member(json, "estimate", NULL);
-		return;
-	}
-	object = json_object_new_object();
-	ways = json_object_new_array();
-	json_object_object_add(object, "model", ui_json_string(plain->processor));
-	json_object_object_add(object, "generic", json_object_new_boolean(plain->generic));
-	add_up(plain->deskid, words);
+	add_up(deskid, words);
 	for (unsigned int i = 0; i < WORDS; i++) {
 		json_object *way = json_object_new_object();
 
@@ -173,6 +201,22 @@ void plain_estimate_json(const struct plain_estimate *plain, struct ui_json *jso
 		json_object_object_add(way, "share", ui_json_number(words[i].share));
 		json_object_array_add(ways, way);
 	}
-	json_object_object_add(object, "interrupts", ways);
+	return ways;
+}
+
+void plain_estimate_json(const struct plain_estimate *plain, struct ui_json *json)
+{
+	json_object *object;
+
+	if (!plain->deskid) {
+		ui_json_member(json, "estimate", NULL);
+		return;
+	}
+	object = json_object_new_object();
+	json_object_object_add(object, "model", ui_json_string(plain->processor));
+	json_object_object_add(object, "generic", json_object_new_boolean(plain->generic));
+	json_object_object_add(object, "calibration",
+			       plain->calibrated ? ui_json_string(plain->calibration_path) : NULL);
+	json_object_object_add(object, "interrupts", plain_ways_json(plain->deskid));
 	ui_json_member(json, "estimate", object);
 }

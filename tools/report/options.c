@@ -23,6 +23,9 @@ enum {
 	KEY_CALLER,
 	KEY_CALLEE,
 	KEY_FLOW,
+	KEY_RAW,
+	KEY_CALIBRATION,
+	KEY_MCPU,
 };
 
 static const struct argp_option options[] = {
@@ -59,6 +62,15 @@ static const struct argp_option options[] = {
 	{"flow", KEY_FLOW, NULL, 0,
 	 "Take executions from the control flow of the program: all blocks and branches estimated "
 	 "together, with narrower intervals",
+	 0},
+	{"raw", KEY_RAW, NULL, 0,
+	 "Instructions of samples whose PC skids: cycles by that PC, as sampled, instead of the "
+	 "estimates of pesa annotate",
+	 0},
+	{"calibration", KEY_CALIBRATION, "FILE", 0, PLAIN_CALIBRATION_HELP, 0},
+	{"mcpu", KEY_MCPU, "NAME", 0,
+	 "Of samples whose PC skids: the processor model (default: the one that the recording "
+	 "names, or a generic one)",
 	 0},
 	{"percent-limit", 'p', "PERCENT", 0,
 	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
@@ -162,12 +174,34 @@ static void check(const struct report_options *result, struct argp_state *state)
 		profile_usage_error(state, "--dsos and --symbols choose rows of the text: the page "
 					   "of --html and the trees of --caller and --callee have "
 					   "all functions");
+	if ((result->plain.cpu || result->plain.calibration) &&
+	    (result->raw || !report_has_estimates(result)))
+		profile_usage_error(state, "--mcpu and --calibration are for estimates of "
+					   "instructions: --sort insn shows them, without --raw, "
+					   "--html, call chains, and keys of tasks, CPUs and time");
 	if (result->graph && !(result->keys & GROUP_BY_SYMBOL))
 		profile_usage_error(state,
 				    "--call-graph is of functions: add the key sym to --sort");
 	if (result->graph && result->graph_kind == CALL_TREE_CALLEES && !result->children)
 		profile_usage_error(state, "what a function called is no part of its own cycles: "
 					   "--call-graph caller needs --children");
+}
+
+static error_t parse_plain(int key, char *argument, struct report_options *result)
+{
+	switch (key) {
+	case KEY_RAW:
+		result->raw = true;
+		return 0;
+	case KEY_CALIBRATION:
+		result->plain.calibration = argument;
+		return 0;
+	case KEY_MCPU:
+		result->plain.cpu = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static error_t parse_filter(int key, char *argument, struct report_options *result)
@@ -186,7 +220,7 @@ static error_t parse_filter(int key, char *argument, struct report_options *resu
 		result->filter.unit = argument;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_plain(key, argument, result);
 	}
 }
 
@@ -300,4 +334,9 @@ bool report_needs_rows(const struct report_options *result)
 {
 	return result->html || result->graph || result->root ||
 	       profile_grouping_needs_rows(result->keys, result->children);
+}
+
+bool report_has_estimates(const struct report_options *result)
+{
+	return result->keys & GROUP_BY_INSN && !report_needs_rows(result);
 }

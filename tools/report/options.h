@@ -5,6 +5,7 @@
 
 #include "tools/groups/call_tree.h"
 #include "tools/groups/groups.h"
+#include "tools/plain/plain.h"
 #include "tools/report/filter.h"
 #include "tools/store/store.h"
 #include "tools/ui/profile_options.h"
@@ -16,6 +17,8 @@ struct report_options {
 	double limit; /* percent; negative: not given */
 	const char *html;
 	bool text; /* also on a terminal */
+	bool raw;  /* samples whose PC skids are shown as they are */
+	struct plain_options plain;
 	bool children;
 	bool graph; /* below each row: its callers or callees */
 	enum call_tree_kind graph_kind;
@@ -31,5 +34,7 @@ int report_options_parse(int argc, char **argv, struct report_options *options);
 
 /* Whether the weights by task and call chain have to be kept while the recording is read. */
 bool report_needs_rows(const struct report_options *options);
+/* Whether cycles of samples whose PC skids are to be estimated: of instructions. */
+bool report_has_estimates(const struct report_options *options);
 
 #endif

@@ -180,12 +180,11 @@ static struct report_calls calls_of(const struct report_options *wanted,
 	};
 }
 
-static struct pesa_error *print_text(const struct profile_input *input,
-				     const struct report_options *wanted,
-				     const struct profile_groups *groups,
-				     const struct pesa_export *exported, struct listing_isas *isas,
-				     struct source_texts *sources,
-				     const struct ui_terminal *terminal)
+static struct pesa_error *
+print_text(const struct profile_input *input, const struct report_options *wanted,
+	   const struct profile_groups *groups, const struct pesa_export *exported,
+	   struct listing_isas *isas, struct source_texts *sources,
+	   const struct plain_estimate *plain, const struct ui_terminal *terminal)
 {
 	double limit = shown_limit(wanted);
 	struct group_table table = {.input = input,
@@ -206,6 +205,7 @@ static struct pesa_error *print_text(const struct profile_input *input,
 	free(left);
 
 	profile_print_header(input, terminal);
+	plain_estimate_print(plain, terminal);
 	fputc('\n', terminal->out);
 	if (!input->plain) {
 		print_whole(input, terminal);
@@ -352,13 +352,15 @@ static struct pesa_error *json_calls(const struct profile_input *input,
 
 static struct pesa_error *print_json(const struct profile_input *input,
 				     const struct report_options *wanted,
-				     const struct pesa_export *rows, struct listing_isas *isas)
+				     const struct pesa_export *rows, struct listing_isas *isas,
+				     const struct plain_estimate *plain)
 {
 	struct pesa_error *error;
 	struct ui_json json;
 
 	ui_json_begin(&json, stdout, "report");
 	profile_json_header(input, &json);
+	plain_estimate_json(plain, &json);
 	error = json_groups(input, wanted, &json, "functions", GROUP_BY_DSO | GROUP_BY_SYMBOL);
 	if (!error && wanted->keys == GROUP_BY_DSO)
 		error = json_groups(input, wanted, &json, "dsos", GROUP_BY_DSO);
@@ -403,6 +405,7 @@ static struct pesa_error *print_calls(const struct profile_input *input,
 static struct pesa_error *group_and_print(const struct profile_input *input,
 					  const struct report_options *wanted,
 					  const struct pesa_export *rows, struct listing_isas *isas,
+					  const struct plain_estimate *plain,
 					  struct ui_terminal *terminal)
 {
 	const struct profile_grouping grouping = grouping_of(wanted, rows);
@@ -414,9 +417,9 @@ static struct pesa_error *group_and_print(const struct profile_input *input,
 		error = profile_groups_make_by(input, &grouping, &groups);
 	if (!error) {
 		ui_pager_start(terminal, !wanted->input.no_pager);
-		error = wanted->root
-				? print_calls(input, wanted, rows, terminal)
-				: print_text(input, wanted, &groups, rows, isas, sources, terminal);
+		error = wanted->root ? print_calls(input, wanted, rows, terminal)
+				     : print_text(input, wanted, &groups, rows, isas, sources,
+						  plain, terminal);
 	}
 	source_texts_free(sources);
 	profile_groups_free(&groups);
@@ -427,7 +430,7 @@ static struct pesa_error *group_and_print(const struct profile_input *input,
 static struct pesa_error *show_on(report_screen *screen, const struct profile_input *input,
 				  const struct report_options *wanted,
 				  const struct pesa_export *rows, struct listing_isas *isas,
-				  struct ui_terminal *terminal)
+				  const struct plain_estimate *plain, struct ui_terminal *terminal)
 {
 	const struct report_view view = {.input = input,
 					 .rows = rows,
@@ -439,12 +442,13 @@ static struct pesa_error *show_on(report_screen *screen, const struct profile_in
 	if (!error || error->code != PESA_ERROR_UNSUPPORTED)
 		return error;
 	profile_fail("report", error);
-	return group_and_print(input, wanted, rows, isas, terminal);
+	return group_and_print(input, wanted, rows, isas, plain, terminal);
 }
 
 /* Returns the exit status. */
 static int report(const struct profile_input *input, const struct report_options *wanted,
-		  const struct pesa_export *rows, struct listing_isas *isas, report_screen *screen)
+		  const struct pesa_export *rows, struct listing_isas *isas,
+		  const struct plain_estimate *plain, report_screen *screen)
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
 	bool has_samples = pesa_profile_totals(input->profile)->weight;
@@ -457,17 +461,40 @@ static int report(const struct profile_input *input, const struct report_options
 			status = profile_fail("report", error);
 	}
 	if (wanted->input.json)
-		error = print_json(input, wanted, rows, isas);
+		error = print_json(input, wanted, rows, isas, plain);
 	else if (screen && has_samples)
-		error = show_on(screen, input, wanted, rows, isas, &terminal);
+		error = show_on(screen, input, wanted, rows, isas, plain, &terminal);
 	else
-		error = group_and_print(input, wanted, rows, isas, &terminal);
+		error = group_and_print(input, wanted, rows, isas, plain, &terminal);
 	return profile_finish("report", &terminal, error) || status;
+}
+
+/*
+ * Rows of instructions are as in pesa annotate: estimates where the PC skids.  Sums by function are not:
+ * those of the samples are nearer to the truth (Documentation/plain-samples.md).
+ */
+static struct pesa_error *estimate(struct profile_input *input, const struct report_options *wanted,
+				   struct plain_estimate *plain)
+{
+	struct pesa_error *error;
+
+	if (wanted->raw || !report_has_estimates(wanted) ||
+	    !pesa_profile_totals(input->profile)->weight)
+		return NULL;
+	error = plain_estimate_open(plain, input, &wanted->plain);
+	if (!error && !plain->deskid && (wanted->plain.cpu || wanted->plain.calibration))
+		error = pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"%s is for samples whose PC skids, of which this recording "
+			"has none",
+			wanted->plain.cpu ? "--mcpu" : "--calibration");
+	return error;
 }
 
 static int show(const struct report_options *wanted, const struct pesa_export *rows,
 		const struct sample_filter *filter, report_screen *screen)
 {
+	struct plain_estimate plain = {0};
 	struct profile_input input;
 	struct listing_isas *isas;
 	struct pesa_error *error;
@@ -482,11 +509,13 @@ static int show(const struct report_options *wanted, const struct pesa_export *r
 		return profile_fail("report", error);
 	}
 	isas = listing_isas_create(&input);
-	status = isas ? report(&input, wanted, rows, isas, screen)
-		      : profile_fail("report", pesa_error_no_memory());
+	error = isas ? estimate(&input, wanted, &plain) : pesa_error_no_memory();
+	status = error ? profile_fail("report", error)
+		       : report(&input, wanted, rows, isas, &plain, screen);
 	if (!profile_has_cycles(&input) || input.damaged)
 		status = 1;
 	listing_isas_free(isas);
+	plain_estimate_close(&plain);
 	profile_input_close(&input);
 	return status;
 }
