@@ -256,6 +256,9 @@ struct mca_run {
 	const struct pesa_mca_run_options *options;
 	const struct pesa_mca_listener *listeners;
 	unsigned int listener_count;
+	/* By kind: the listeners that take it, in their order. */
+	const struct pesa_mca_listener **takers[PESA_MCA_EVENT_KINDS];
+	unsigned int taker_count[PESA_MCA_EVENT_KINDS];
 	uint32_t wanted; /* bit mask: kinds of events that a listener takes */
 	/* The frequent ones, sent again and again: what they do not have is zero. */
 	struct pesa_mca_event event;

@@ -5,16 +5,12 @@
 
 void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
 {
-	const struct pesa_mca_listener *listener = run->listeners;
-	const struct pesa_mca_listener *end = listener + run->listener_count;
-	const uint32_t kind = 1u << event->kind;
+	const struct pesa_mca_listener **taker = run->takers[event->kind];
+	const struct pesa_mca_listener **end = taker + run->taker_count[event->kind];
 
-	for (; listener < end; listener++) {
-		struct pesa_error *error;
+	for (; taker < end; taker++) {
+		struct pesa_error *error = (*taker)->event((*taker)->data, event);
 
-		if (!(listener->kinds & kind))
-			continue;
-		error = listener->event(listener->data, event);
 		if (error)
 			mca_fail(run, error);
 	}

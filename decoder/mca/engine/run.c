@@ -65,6 +65,27 @@ struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 	return NULL;
 }
 
+/* Events are many: each kind has a list of who takes it. */
+static bool list_takers(struct mca_run *run)
+{
+	unsigned int all = 0;
+	const struct pesa_mca_listener **list;
+
+	for (unsigned int i = 0; i < run->listener_count; i++) {
+		run->wanted |= run->listeners[i].kinds;
+		all += (unsigned int)__builtin_popcount(run->listeners[i].kinds);
+	}
+	list = mca_arena_take_raw(&run->arena, (all + 1) * sizeof(*list));
+	for (unsigned int kind = 0; list && kind < PESA_MCA_EVENT_KINDS; kind++) {
+		run->takers[kind] = list;
+		for (unsigned int i = 0; i < run->listener_count; i++)
+			if (run->listeners[i].kinds >> kind & 1)
+				*list++ = &run->listeners[i];
+		run->taker_count[kind] = (unsigned int)(list - run->takers[kind]);
+	}
+	return list;
+}
+
 /* Count what listeners want to know after the last cycle. */
 static struct pesa_error *count_use(struct mca_run *run)
 {
@@ -107,8 +128,10 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	run->options = options;
 	run->listeners = listeners;
 	run->listener_count = count;
-	for (unsigned int i = 0; i < count; i++)
-		run->wanted |= listeners[i].kinds;
+	if (!list_takers(run)) {
+		mca_run_free(run);
+		return pesa_error_no_memory();
+	}
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.size = options->register_file_size;
 	measure_block(run);
