@@ -511,6 +511,7 @@ install: all
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)
 	cp -r $(O)/share/pesa/events $(DESTDIR)$(DATADIR)/
+	install -D -m 644 -t $(DESTDIR)$(DATADIR)/grafana tools/grafana/*.json
 	$(foreach shell,bash:bash-completion/completions/pesa zsh:zsh/site-functions/_pesa fish:fish/vendor_completions.d/pesa.fish, \
 		install -D -m 644 $(O)/share/completion/$(firstword $(subst :, ,$(shell))) \
 			$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(shell))) &&) :

@@ -50,6 +50,7 @@ static void make_table(struct perfdata_buffer *sql, const struct table *table, c
 		table->columns, table->engine);
 }
 
+/* What reads all servers. */
 static void make_distributed(struct perfdata_buffer *sql, const struct table *table,
 			     const char *database, const char *cluster)
 {
@@ -89,6 +90,107 @@ static bool first_version(unsigned int index, const char *database, const char *
 	return false;
 }
 
+/*
+ * Version 2: sums for dashboards, which grow with every insert into samples.  They have the attempt, too,
+ * by which what was sent twice is left out (Documentation/fleet.md).
+ */
+static const struct sum {
+	struct table table;
+	const char *keys;
+} sums[] = {
+	{{"cycle_stacks",
+	  "attempt UInt64, service String, time DateTime, host String, event UInt64, "
+	  "state UInt8, causes UInt16, samples UInt64, periods UInt64",
+	  "SummingMergeTree((samples, periods)) PARTITION BY toYYYYMMDD(time) "
+	  "ORDER BY (service, time, host, attempt, event, state, causes)",
+	  "rand()"},
+	 "attempt, service, time, host, event, state, causes"},
+	{{"binary_stacks",
+	  "attempt UInt64, service String, time DateTime, host String, event UInt64, "
+	  "pc_binary UInt64, state UInt8, samples UInt64, periods UInt64",
+	  "SummingMergeTree((samples, periods)) PARTITION BY toYYYYMMDD(time) "
+	  "ORDER BY (service, time, host, attempt, event, pc_binary, state)",
+	  "rand()"},
+	 "attempt, service, time, host, event, pc_binary, state"},
+};
+#define SUMS	  (sizeof(sums) / sizeof(*sums))
+#define SUM_STEPS 3 /* statements for each */
+
+/* The view is made first: rows that arrive while the older ones are summed have attempts of theirs. */
+static void make_sum(struct perfdata_buffer *sql, unsigned int step, const struct sum *sum,
+		     const char *database)
+{
+	const char *name = sum->table.name;
+
+	if (step == 0)
+		make_table(sql, &sum->table, database);
+	else if (step == 1)
+		sql_add(sql,
+			"CREATE MATERIALIZED VIEW IF NOT EXISTS %s.%s_view TO %s.%s AS SELECT %s, "
+			"sum(samples) AS samples, sum(periods) AS periods FROM %s.samples "
+			"GROUP BY %s",
+			database, name, database, name, sum->keys, database, sum->keys);
+	else
+		sql_add(sql,
+			"INSERT INTO %s.%s (%s, samples, periods) SELECT %s, sum(samples), "
+			"sum(periods) FROM %s.samples WHERE attempt NOT IN "
+			"(SELECT attempt FROM %s.%s) GROUP BY %s",
+			database, name, sum->keys, sum->keys, database, database, name, sum->keys);
+}
+
+/* "NAME_all" is what reads all, also of one server. */
+static void make_all(struct perfdata_buffer *sql, const struct table *table, const char *database,
+		     const char *cluster)
+{
+	if (*cluster)
+		make_distributed(sql, table, database, cluster);
+	else
+		sql_add(sql, "CREATE VIEW IF NOT EXISTS %s.%s_all AS SELECT * FROM %s.%s", database,
+			table->name, database, table->name);
+}
+
+static bool second_version(unsigned int index, const char *database, const char *cluster,
+			   struct perfdata_buffer *sql)
+{
+	if (index < SUMS * SUM_STEPS) {
+		make_sum(sql, index % SUM_STEPS, &sums[index / SUM_STEPS], database);
+		return true;
+	}
+	index -= SUMS * SUM_STEPS;
+	if (index < SUMS) {
+		make_all(sql, &sums[index].table, database, cluster);
+		return true;
+	}
+	index -= SUMS;
+	if (index < TABLES) {
+		make_all(sql, &tables[index], database, cluster);
+		return true;
+	}
+	return false;
+}
+
+/* Tables that are divided by days. */
+static const char *const divided[] = {"recordings", "samples", "cycle_stacks", "binary_stacks"};
+
+bool schema_old_days(unsigned int index, const char *database, uint32_t before,
+		     struct perfdata_buffer *sql)
+{
+	if (index >= sizeof(divided) / sizeof(*divided))
+		return false;
+	sql_add(sql,
+		"SELECT DISTINCT toUInt32(partition) FROM system.parts WHERE active AND "
+		"database = '%s' AND table = '%s' AND toUInt32OrZero(partition) < %u "
+		"FORMAT Native",
+		database, divided[index], before);
+	return true;
+}
+
+void schema_drop_day(unsigned int index, const char *database, uint32_t day,
+		     struct perfdata_buffer *sql)
+{
+	sql_add(sql, "ALTER TABLE %s.%s DROP PARTITION %u", database, divided[index], day);
+}
+
 void schema_query(const char *database, struct perfdata_buffer *sql)
 {
 	sql_add(sql, "SELECT max(version), max(cluster) FROM %s." SCHEMA_TABLE " FORMAT Native",
@@ -112,5 +214,9 @@ void schema_note(unsigned int version, const char *database, const char *cluster
 bool schema_statement(unsigned int from, unsigned int index, const char *database,
 		      const char *cluster, struct perfdata_buffer *sql)
 {
-	return from == 0 && first_version(index, database, cluster, sql);
+	static bool (*const versions[])(unsigned int index, const char *database,
+					const char *cluster, struct perfdata_buffer *sql) = {
+		first_version, second_version};
+
+	return from < FLEET_SCHEMA_VERSION && versions[from](index, database, cluster, sql);
 }

@@ -20,7 +20,7 @@
 #include "decoder/perfdata/buffer.h"
 #include "pesa/error.h"
 
-#define FLEET_SCHEMA_VERSION 1
+#define FLEET_SCHEMA_VERSION 2
 
 /* ---- sql.c: text of statements --------------------------------------------------------------- */
 
@@ -42,6 +42,12 @@ bool schema_statement(unsigned int from, unsigned int index, const char *databas
 void schema_query(const char *database, struct perfdata_buffer *sql);
 /* The same, as text: "1\tCLUSTER\n". */
 void schema_query_text(const char *database, struct perfdata_buffer *sql);
+/* A statement that drops the rows of days before one, by index; false: there is none.  The answer to
+ * schema_old_days() has the days: UInt32, as 20261121. */
+bool schema_old_days(unsigned int index, const char *database, uint32_t before,
+		     struct perfdata_buffer *sql);
+void schema_drop_day(unsigned int index, const char *database, uint32_t day,
+		     struct perfdata_buffer *sql);
 /* Note that the tables have a version. */
 void schema_note(unsigned int version, const char *database, const char *cluster,
 		 struct perfdata_buffer *sql);

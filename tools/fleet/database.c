@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "decoder/fleet/native.h"
 #include "decoder/fleet/restore.h"
@@ -160,6 +161,60 @@ struct pesa_error *database_create(const struct fleet_url *url, const char *clus
 	for (unsigned int version = *before; !error && version < FLEET_SCHEMA_VERSION; version++)
 		error = upgrade(server, version, url->database, *before ? present : cluster);
 	server_close(server);
+	return error;
+}
+
+/* ---- Retention ------------------------------------------------------------------------------- */
+
+static struct pesa_error *drop_days(struct server *server, unsigned int table, const char *database,
+				    const struct perfdata_buffer *answer, unsigned int *days)
+{
+	static const enum native_type types[] = {NATIVE_U32};
+	struct native_reader reader = {answer->bytes, answer->bytes, answer->bytes + answer->size};
+	struct native_block block;
+	struct pesa_error *error = NULL;
+	bool any = true;
+
+	while (any && !error) {
+		error = native_read(&reader, types, 1, &block, &any);
+		for (size_t i = 0; i < block.rows && any && !error; i++) {
+			struct perfdata_buffer sql = {0};
+
+			schema_drop_day(table, database, (uint32_t)native_number(&block, 0, i),
+					&sql);
+			error = run(server, &sql);
+			perfdata_buffer_free(&sql);
+			*days += !table;
+		}
+		native_block_free(&block);
+	}
+	return error;
+}
+
+struct pesa_error *database_drop_before(const struct fleet_url *url, uint32_t before,
+					unsigned int *days)
+{
+	struct database database;
+	struct pesa_error *error = database_open(url, &database);
+	const time_t seconds = before;
+	struct tm day;
+
+	*days = 0;
+	gmtime_r(&seconds, &day);
+	before = (uint32_t)(day.tm_year + 1900) * 10000 + (uint32_t)(day.tm_mon + 1) * 100 +
+		 (uint32_t)day.tm_mday;
+	for (unsigned int i = 0; !error; i++) {
+		struct perfdata_buffer sql = {0}, answer = {0};
+
+		if (!schema_old_days(i, url->database, before, &sql))
+			break;
+		error = server_ask(database.server, &sql, &answer);
+		if (!error)
+			error = drop_days(database.server, i, url->database, &answer, days);
+		perfdata_buffer_free(&sql);
+		perfdata_buffer_free(&answer);
+	}
+	database_close(&database);
 	return error;
 }
 

@@ -23,6 +23,10 @@ void database_close(struct database *database);
 struct pesa_error *database_create(const struct fleet_url *url, const char *cluster,
 				   unsigned int *before);
 
+/* Drop what was recorded before the day of a time (s since 1970, UTC), on one server. */
+struct pesa_error *database_drop_before(const struct fleet_url *url, uint32_t before,
+					unsigned int *days);
+
 /* Send a recording.  It counts as soon as all of it has arrived, and once. */
 struct pesa_error *database_put(struct database *database, const struct fleet_recording *recording,
 				const char *service, uint64_t *bytes);

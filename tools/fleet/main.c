@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "decoder/base/wall_time.h"
 #include "decoder/fleet/schema.h"
 #include "tools/fleet/database.h"
 #include "tools/files/fleet_open.h"
@@ -25,12 +26,14 @@
 struct store_options {
 	const char *to, *service, *cluster, *symbol_root;
 	bool create;
+	const char *drop_before;
+	uint32_t drop_time; /* s since 1970 */
 	struct profile_summary_options summary;
 	char **input;
 	size_t inputs;
 };
 
-enum { KEY_TO = 0x2000, KEY_SERVICE, KEY_CREATE, KEY_CLUSTER, KEY_SYMFS };
+enum { KEY_TO = 0x2000, KEY_SERVICE, KEY_CREATE, KEY_CLUSTER, KEY_SYMFS, KEY_DROP };
 
 static const struct argp_option options[] = {
 	{"to", KEY_TO, "URL", 0,
@@ -44,8 +47,23 @@ static const struct argp_option options[] = {
 	 "Make the tables on that server, or bring them up to date; needs no FILE", 0},
 	{"cluster", KEY_CLUSTER, "NAME", 0,
 	 "With --create: the servers' name of the cluster that the tables are spread over", 0},
+	{"drop-before", KEY_DROP, "TIME", 0,
+	 "Drop what that server has of the days before TIME: 2026-11-21, -90d; needs no FILE", 0},
 	{0},
 };
+
+static void parse_time(const char *argument, uint32_t *seconds, struct argp_state *state)
+{
+	struct timespec now;
+	int64_t time;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!wall_time_read(argument, (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec, &time) ||
+	    time < 0 || time / NS_PER_SECOND > UINT32_MAX)
+		profile_bad_value(state, "--drop-before", argument,
+				  "a date, or a time before now such as -90d");
+	*seconds = (uint32_t)(time / NS_PER_SECOND);
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -74,6 +92,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			profile_bad_value(state, "--cluster", argument, "letters, digits and _");
 		result->cluster = argument;
 		break;
+	case KEY_DROP:
+		result->drop_before = argument;
+		parse_time(argument, &result->drop_time, state);
+		break;
 	case ARGP_KEY_ARGS:
 		result->input = state->argv + state->next;
 		result->inputs = (size_t)(state->argc - state->next);
@@ -81,7 +103,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!result->to)
 			profile_usage_error(state, "name the database with --to");
-		if (!result->inputs && !result->create)
+		if (!result->inputs && !result->create && !result->drop_before)
 			profile_usage_error(state, "name the recordings to be stored");
 		if (*result->cluster && !result->create)
 			profile_usage_error(state, "--cluster is for --create");
@@ -172,6 +194,11 @@ static int store(const struct fleet_url *url, const struct store_options *wanted
 
 	if (wanted->create)
 		error = database_create(url, wanted->cluster, &before);
+	if (!error && wanted->drop_before) {
+		error = database_drop_before(url, wanted->drop_time, &before);
+		if (!error && !wanted->summary.quiet)
+			printf("%u days dropped\n", before);
+	}
 	if (error || !wanted->inputs)
 		return error ? profile_fail(COMMAND, error) : 0;
 	error = database_open(url, &database);
