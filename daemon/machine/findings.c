@@ -459,10 +459,9 @@ static const struct {
 } abilities_of[] = {
 	{"record, top, pesad",
 	 {"yes", "yes", "yes", "in part"},
-	 {"cycle stacks of instructions",
-	  "cycles by function and line (in pesad.conf: event = cycles)",
+	 {"cycle stacks of instructions", "cycles by function and line",
 	  "cycles by function and line (in pesad.conf: event = cpu/TERMS/, from 'pesa list')",
-	  "time by function and line (in pesad.conf: event = cpu-clock)"}},
+	  "time by function and line"}},
 	{"report, annotate",
 	 {"yes", "in part", "in part", "in part"},
 	 {"where cycles went, in which state and why", "where cycles went, some instructions late",

@@ -12,6 +12,7 @@
 #include "decoder/base/clock.h"
 #include "daemon/record/cgroups.h"
 #include "daemon/record/session.h"
+#include "daemon/record/source.h"
 #include "daemon/record/sideband.h"
 #include "decoder/base/read_file.h"
 
@@ -618,12 +619,28 @@ void pesad_collector_flush(struct pesad_collector *collector)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
+/* The event of the configuration, or the best source. */
+static const char *choose_event(struct pesad_collector *collector)
+{
+	const struct pesa_event_source names = {.devices = PESA_PMU_DIRECTORY};
+	struct pesa_sampling_source source;
+
+	if (strcmp(collector->config->collect.event, PESAD_EVENT_BEST))
+		return collector->config->collect.event;
+	pesa_source_choose(&names, true, &PESA_SOURCE_KERNEL, &source);
+	pesad_log(collector->log, PESAD_LOG_INFO, "the best source of samples is %s: %s%s%s%s",
+		  source.events[0], pesa_source_level_meaning(source.level),
+		  *source.why ? " (" : "", source.why,
+		  source.level == PESA_SOURCE_DETAILS ? "" : "; see 'pesa doctor')");
+	return source.events[0];
+}
+
 static void choose_options(struct pesad_collector *collector)
 {
 	const struct pesad_config *config = collector->config;
 
 	collector->command[0] = "pesad";
-	collector->events[0] = config->collect.event;
+	collector->events[0] = choose_event(collector);
 	collector->options = (struct pesa_hardware_options){
 		.devices = PESA_PMU_DIRECTORY,
 		.events = collector->events,
@@ -728,6 +745,11 @@ struct pesa_error *pesad_collector_open(const struct pesad_config *config,
 	else
 		*collector = opened;
 	return error;
+}
+
+const char *pesad_collector_event(const struct pesad_collector *collector)
+{
+	return collector->events[0];
 }
 
 const struct perf_event_attr *pesad_collector_attribute(const struct pesad_collector *collector)

@@ -76,6 +76,8 @@ struct pesa_error *pesad_collector_open(const struct pesad_config *config,
 					struct pesad_store *store, struct pesad_metrics *metrics,
 					struct pesad_log *log, struct pesad_collector **collector);
 /* The attributes of the sampling event, for a source. */
+/* The event that is sampled. */
+const char *pesad_collector_event(const struct pesad_collector *collector);
 const struct perf_event_attr *pesad_collector_attribute(const struct pesad_collector *collector);
 void pesad_collector_start(struct pesad_collector *collector);
 

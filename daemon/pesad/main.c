@@ -319,7 +319,7 @@ static int serve(const char *file, struct pesad_config *config)
 		error = open_all(&daemon);
 	if (!error) {
 		pesad_log(&daemon.log, PESAD_LOG_INFO, "samples %s on %llu CPUs into %s",
-			  config->collect.event,
+			  pesad_collector_event(daemon.collector),
 			  (unsigned long long)pesad_value(&daemon.metrics->cpus),
 			  config->store.directory);
 		pesad_notify("READY=1");

@@ -207,21 +207,63 @@ static double error_of(double cycles, double predicted)
 	return sqrt(cycles + apart * apart + wrong * wrong + 0.25);
 }
 
+/* The cycles of an instruction are blamed by the paths, or of no path. */
+static double estimated(const struct pesa_deskid *deskid, uint32_t node)
+{
+	return deskid->blamed[node] + deskid->other[node];
+}
+
+/*
+ * The blocks of a function: its samples, and the cycles that were estimated, differ.  Neither is nearer
+ * to the truth as a rule, and they are wrong for different reasons: the function gets the mean of both.
+ */
+static void meet_samples(struct pesa_deskid *deskid, uint32_t first, uint32_t end)
+{
+	double samples = 0, cycles = 0, factor;
+
+	for (uint32_t i = first; i < end; i++) {
+		samples += deskid->code.samples[i];
+		cycles += estimated(deskid, i);
+	}
+	factor = cycles > 0 ? (samples + cycles) / (2 * cycles) : 1;
+	for (uint32_t i = first; i < end; i++) {
+		deskid->blamed[i] *= factor;
+		deskid->other[i] *= factor;
+	}
+}
+
+static void meet_all_samples(struct pesa_deskid *deskid)
+{
+	const struct flow_graph *graph = deskid->code.graph;
+
+	for (uint32_t i = 0, end; i < graph->blocks; i = end) {
+		end = i + 1;
+		if (!deskid->code.function[i])
+			continue;
+		while (end < graph->blocks &&
+		       deskid->code.function[end] == deskid->code.function[i])
+			end++;
+		meet_samples(deskid, graph->measured[i].first,
+			     graph->measured[end - 1].first + graph->block[end - 1].instructions);
+	}
+}
+
 static void fill(struct pesa_deskid *deskid)
 {
 	const struct flow_graph *graph = deskid->code.graph;
 	const struct deskid_paths *paths = &deskid->paths;
 	double period = deskid->code.period, all = 0, got = 0, flow = 0, scale;
 
+	meet_all_samples(deskid);
 	for (uint32_t i = 0; i < graph->instructions; i++) {
 		all += deskid->code.samples[i];
-		got += deskid->blamed[i] + deskid->other[i];
+		got += estimated(deskid, i);
 		flow += deskid->predicted[i];
 	}
 	scale = got > 0 ? all / got : 0;
 	for (uint32_t i = 0; i < graph->instructions; i++) {
 		struct pesa_deskid_instruction *one = &deskid->result[i];
-		double samples = scale * (deskid->blamed[i] + deskid->other[i]);
+		double samples = scale * estimated(deskid, i);
 		double executed = paths->occurrences[i];
 		double core = paths->weight[deskid_source(i, DESKID_CORE)];
 

@@ -7,9 +7,10 @@ sampled, what control flow and the processor's model alone say, and the estimate
 each sample, which the estimate is not told.
 
   tests/accuracy/plain_samples.py [-o FILE] [--samples N] [--programs NAMES] [--random COUNT | --seeds LIST] [--cores NAMES]
-                                  [--skids NAMES] [--mcpu NAME] [--jobs N] [--json FILE]
+                                  [--skids NAMES] [--mcpu NAME] [--calibrate] [--jobs N] [--json FILE]
 
-A skid is "front", or what pesa record --skid takes.  -o writes between two lines of the document.
+A skid is "front", or what pesa record --skid takes.  --calibrate: also with what pesa calibrate learns of each core and skid.
+-o writes between two lines of the document.
 """
 import argparse
 import json
@@ -34,8 +35,7 @@ TRIES = 6
 def record(words, skid, folder, standard_input):
     """Record; returns the cycles."""
     data, golden, summary = (os.path.join(folder, what) for what in ("perf.data", "golden.data", "summary"))
-    skids = [] if skid == "front" else ["--skid", skid]
-    run([PESA, "record", "-q", "-c", str(PERIOD), "--sampler", "lcofi", *skids, "-o", data, "--golden", golden, "--json=" + summary]
+    run([PESA, "record", "-q", "-c", str(PERIOD), "--sampler", "lcofi", *skid_options(skid), "-o", data, "--golden", golden, "--json=" + summary]
         + words, input=standard_input)
     with open(summary, encoding="utf-8") as file:
         return json.load(file)["cycles"]
@@ -53,7 +53,22 @@ def drawn(seed, folder, rounds):
     return ["--cpu", "rv64,v=true", "--sysroot", SYSROOT, "--", path, str(max(1, int(rounds)))], None
 
 
-def measure(name, core, skids, wanted, mcpu):
+def skid_options(skid):
+    return [] if skid == "front" else ["--skid", skid]
+
+
+def calibrate(folder, core, skid):
+    path = os.path.join(folder, f"calibration-{core}-{skid}")
+    run([PESA, "calibrate", "--core", core, *skid_options(skid), "-o", path, "--json=" + path + ".json"])
+    return path
+
+
+def errors(folder, options):
+    return json.loads(run([PESA, "error", "--json", "--estimate", "-i", os.path.join(folder, "perf.data"), "--golden",
+                           os.path.join(folder, "golden.data")] + options))
+
+
+def measure(name, core, skids, wanted, mcpu, calibrations):
     """One program on one core, with each skid."""
     results = []
     with tempfile.TemporaryDirectory(prefix="pesa-plain-") as folder:
@@ -70,17 +85,24 @@ def measure(name, core, skids, wanted, mcpu):
                 points.append((scale, cycles))
                 if 0.8 * wanted * PERIOD <= cycles <= 1.5 * wanted * PERIOD or (make is drawn and scale <= 1):
                     break
-            found = json.loads(run([PESA, "error", "--json", "--estimate", "-i", os.path.join(folder, "perf.data"), "--golden",
-                                    os.path.join(folder, "golden.data")] + (["-mcpu=" + mcpu] if mcpu else [])))
-            results.append({"program": name, "core": core, "skid": skid, "cycles": cycles, "samples": found["samples"],
-                            "raw": found["error"], "floor": found["floor"], "flow": found["estimate"]["flow"],
-                            "estimate": found["estimate"]["error"], "held": found["estimate"]["held"]})
+            model = ["-mcpu=" + mcpu] if mcpu else []
+            found = errors(folder, model)
+            row = {"program": name, "core": core, "skid": skid, "cycles": cycles, "samples": found["samples"],
+                   "raw": found["error"], "floor": found["floor"], "flow": found["estimate"]["flow"],
+                   "estimate": found["estimate"]["error"], "held": found["estimate"]["held"]}
+            if calibrations:
+                row["calibrated"] = errors(folder, model + ["--calibration", calibrations[core, skid]])["estimate"]["error"]
+            results.append(row)
     return results
 
 
 # ---- Tables ----------------------------------------------------------------------------------------------------------
 
-COLUMNS = ["raw", "flow", "estimate", "held", "floor"]
+COLUMNS = ["raw", "flow", "estimate", "calibrated", "held", "floor"]
+
+
+def columns_of(rows):
+    return [column for column in COLUMNS if all(column in row for row in rows)]
 
 
 def percent(value):
@@ -88,11 +110,12 @@ def percent(value):
 
 
 def mean(rows):
-    return [sum(row[column] for row in rows) / len(rows) for column in COLUMNS]
+    return [sum(row[column] for row in rows) / len(rows) for column in columns_of(rows)]
 
 
 def table(head, rows):
-    lines = ["| " + " | ".join([head, "runs"] + COLUMNS + ["worse than raw"]) + " |\n", "| --- |" + " ---: |" * (len(COLUMNS) + 2) + "\n"]
+    columns = columns_of([row for _, those in rows for row in those])
+    lines = ["| " + " | ".join([head, "runs"] + columns + ["worse than raw"]) + " |\n", "| --- |" + " ---: |" * (len(columns) + 2) + "\n"]
     for name, those in rows:
         lines.append(f"| {name} | {len(those)} | " + " | ".join(map(percent, mean(those)))
                      + f" | {sum(one['estimate'] > one['raw'] for one in those)} |\n")
@@ -100,7 +123,8 @@ def table(head, rows):
 
 
 def population(results, title):
-    lines = [f"### {title}\n\nMeans; raw: the PC as sampled; flow: control flow and model alone.\n\n"]
+    lines = [f"### {title}\n\nMeans; raw: the PC as sampled; flow: control flow and model alone"
+             + ("; calibrated: with `pesa calibrate`" if "calibrated" in results[0] else "") + ".\n\n"]
     cores, skids = sorted({one["core"] for one in results}), sorted({one["skid"] for one in results}, reverse=True)
     lines.append(table("skid, core", [(f"{skid}, {core}", those) for skid in skids for core in cores
                                       if (those := [one for one in results if (one["skid"], one["core"]) == (skid, core)])]
@@ -135,6 +159,7 @@ def main():
     parser.add_argument("--cores", default="inorder-2,ooo-3,ooo-4,ooo-8")
     parser.add_argument("--skids", default="front,0-20,1")
     parser.add_argument("--mcpu")
+    parser.add_argument("--calibrate", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json")
     arguments = parser.parse_args()
@@ -148,11 +173,14 @@ def main():
 
     def tell(rows):
         for row in rows:
-            print(f"{row['program']} {row['core']} {row['skid']}: raw {percent(row['raw'])} flow {percent(row['flow'])} estimate "
-                  f"{percent(row['estimate'])} held {percent(row['held'])}", file=sys.stderr, flush=True)
+            print(f"{row['program']} {row['core']} {row['skid']}: " + " ".join(f"{column} {percent(row[column])}" for column in columns_of(rows)),
+                  file=sys.stderr, flush=True)
 
-    results, failed = gather(arguments.jobs, {f"{name} {core}": (measure, name, core, arguments.skids.split(","), arguments.samples, arguments.mcpu)
-                                              for name, core in pairs}, tell)
+    with tempfile.TemporaryDirectory(prefix="pesa-calibrations-") as folder:
+        calibrations = {(core, skid): calibrate(folder, core, skid) for core in arguments.cores.split(",")
+                        for skid in arguments.skids.split(",") if arguments.calibrate}
+        results, failed = gather(arguments.jobs, {f"{name} {core}": (measure, name, core, arguments.skids.split(","), arguments.samples,
+                                                                     arguments.mcpu, calibrations) for name, core in pairs}, tell)
     order = {pair: number for number, pair in enumerate(pairs)}
     results.sort(key=lambda one: order[one["program"], one["core"]])
     if arguments.json:

@@ -33,14 +33,14 @@ class Daemon:
     """A pesad with a directory of its own; what it says goes into a file."""
 
     def __init__(self, collect="", store="", more="", directory=None, wrap=(), interval="1s",
-                 program=PESAD, user="nobody", watchdog="5m", socket=""):
+                 program=PESAD, user="nobody", watchdog="5m", socket="", event="event = cpu-clock"):
         global number
         number += 1
         self.name = os.path.join(WORK, f"pesad{number}")
         self.directory = directory or self.name + ".store"
         self.config = self.name + ".conf"
         self.log = self.name + ".log"
-        self.user, self.watchdog, self.socket = user, watchdog, socket
+        self.user, self.watchdog, self.socket, self.event = user, watchdog, socket, event
         self.write(collect, store, more, interval)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([*wrap, program, "-c", self.config], stdout=log, stderr=log,
@@ -49,7 +49,7 @@ class Daemon:
 
     def write(self, collect="", store="", more="", interval="1s"):
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(f"[daemon]\nuser = {self.user}\nwatchdog = {self.watchdog}\n[collect]\nevent = cpu-clock\n{collect}\n"
+            file.write(f"[daemon]\nuser = {self.user}\nwatchdog = {self.watchdog}\n[collect]\n{self.event}\n{collect}\n"
                        f"[store]\ndirectory = {self.directory}\ninterval = {interval}\n{store}\n"
                        f"[http]\nlisten =\nsocket = {self.socket}\n{more}\n")
 
@@ -310,6 +310,19 @@ def test_reload():
     check(status == 0 and took < 1 and daemon.add_up(), "and it all adds up", f"{status} {took} {daemon.said()}")
 
 
+def test_best():
+    """Without an event the daemon takes what pesa record takes of all CPUs, and says so."""
+    done = subprocess.run([PESA, "record", "-a", "-o", os.path.join(WORK, "best"), "--json", "-q", "--", "true"], capture_output=True, text=True,
+                          env=environment, check=False)
+    source = json.loads(done.stdout)
+    for event in ("", "event = best"):
+        daemon = Daemon(event=event)
+        check(daemon.wait_until_it_says(f"the best source of samples is {source['events'][0]}: {re.escape(source['source']['meaning'])}")
+              and daemon.wait_until_it_says(f"samples {source['events'][0]} on") and daemon.wait_for(daemon.files),
+              f"with '{event}' it samples the best source, and says what it tells", f"{source} {daemon.said()}")
+        daemon.stop()
+
+
 def test_faults():
     """The directory becomes read-only, and later writable again."""
     daemon = Daemon("frequency = 997")
@@ -473,7 +486,7 @@ try:
     if why:
         skip("sampling", why.strip().splitlines()[0])
     else:
-        for test in (test_intervals, test_losses, test_kill, test_rotation, test_reload, test_faults, test_full,
+        for test in (test_intervals, test_losses, test_kill, test_rotation, test_reload, test_best, test_faults, test_full,
                      test_user, test_root, test_watchdog):
             test()
 finally:

@@ -37,7 +37,7 @@ static void an_empty_file_has_the_defaults(void **state)
 	struct pesad_config *config = right("");
 
 	(void)state;
-	assert_string_equal(config->collect.event, "pesa/cycles/");
+	assert_string_equal(config->collect.event, "best");
 	assert_int_equal(config->collect.frequency, 100);
 	assert_true(config->collect.jitter);
 	assert_int_equal(config->collect.ring, 512 << 10);

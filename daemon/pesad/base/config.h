@@ -46,6 +46,9 @@ enum pesad_store_kind {
 
 enum pesad_log_level { PESAD_LOG_ERROR, PESAD_LOG_WARNING, PESAD_LOG_INFO, PESAD_LOG_DEBUG };
 
+/* The best source of samples that works (daemon/record/source.h). */
+#define PESAD_EVENT_BEST "best"
+
 struct pesad_config {
 	struct {
 		uint64_t log;	   /* enum pesad_log_level: lines of this level and above */
@@ -53,7 +56,7 @@ struct pesad_config {
 		uint64_t watchdog; /* ns without progress after which a worker is killed */
 	} daemon;
 	struct {
-		char *event;	     /* as for `pesa record -e` */
+		char *event;	     /* as for `pesa record -e`, or PESAD_EVENT_BEST */
 		uint64_t frequency;  /* samples per second and CPU; unused with a period */
 		uint64_t period;     /* in the event's unit; 0: by frequency */
 		bool jitter;	     /* vary the period if the PMU does not vary its intervals */

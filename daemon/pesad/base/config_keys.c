@@ -25,7 +25,7 @@ const struct pesad_key pesad_keys[] = {
 	{"daemon", "log", PESAD_CHOICE, MEMBER(daemon.log), "info", 0, 0, log_levels},
 	{"daemon", "user", TEXT(daemon.user, "pesad")},
 	{"daemon", "watchdog", PESAD_TIME, MEMBER(daemon.watchdog), "5m", SECOND, DAY, NULL},
-	{"collect", "event", TEXT(collect.event, "pesa/cycles/")},
+	{"collect", "event", TEXT(collect.event, PESAD_EVENT_BEST)},
 	{"collect", "frequency", PESAD_NUMBER, MEMBER(collect.frequency), "100", 1, 1000000, NULL},
 	{"collect", "period", PESAD_NUMBER, MEMBER(collect.period), "0", 0, INT64_MAX, NULL},
 	{"collect", "jitter", BOOL(collect.jitter, "yes")},
