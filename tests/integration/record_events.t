@@ -233,6 +233,9 @@ if PERF and command(PERF, "record", "-q", "-e", "task-clock", "-o", "stock.data"
     shown = command(PESA, "annotate", "-i", "stock.data").stdout
     check("of all time: " in shown and "Execs" not in shown and "Stack" not in shown and "Largest" not in shown,
           "and in annotate, without columns that nothing is known for", shown)
+    record("-c", "200000", "-o", "folded.data", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+    folded = re.findall(r"^ *\S+% +(\S+)  in \d+ instructions", command(PESA, "annotate", "-i", "folded.data", "-p", "100").stdout, re.M)
+    check(all(re.fullmatch(r"[\d.]+(ns|us|ms|s)", one) for one in folded), "and in lines that stand for many instructions", folded)
     check(json.loads(command(PESA, "report", "--json", "-i", "stock.data").stdout)["unit"] == "nanoseconds",
           "in JSON the unit is reported")
     shown = command(PESA, "diff", "stock.data", "stock.data").stdout

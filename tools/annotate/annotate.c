@@ -247,7 +247,7 @@ static void print_folded(struct annotating *annotating, const struct ui_terminal
 		weight += row[i].instruction ? row[i].instruction->weight : 0;
 	if (weight) {
 		ui_share(share, profile_share(&annotating->input, weight));
-		ui_count(cycles, cycles_of(weight));
+		profile_amount(&annotating->input, cycles, cycles_of(weight));
 	}
 	fprintf(terminal->out, "%s%8s %7s  in %zu instructions", ui_style(terminal, UI_DIM), share,
 		cycles, count);
