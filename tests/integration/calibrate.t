@@ -111,6 +111,11 @@ for key, value in (("host", "another"), ("kernel", "1.0"), ("cpu", "another"), (
     with open(kept, "w", encoding="ascii") as out:
         out.write(re.sub(f"^{key} .*$", f"{key} {value}", text, flags=re.M))
     check(found() is None, f"one of another {key} is not taken", found())
+os.rename(kept, "elsewhere.txt")
+os.symlink(os.path.join(work, "elsewhere.txt"), kept)
+linked = found()
+check(not isinstance(linked, str) and linked.returncode == 1 and kept in linked.stderr, "one that is a link is refused", linked)
+os.unlink(kept)
 with open(kept, "w", encoding="ascii") as out:
     out.write(text.replace("end\n", ""))
 broken = found()
