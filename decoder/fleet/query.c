@@ -71,9 +71,7 @@ void query_counts(struct perfdata_buffer *sql, const struct fleet_selection *sel
 
 void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *selection)
 {
-	sql_add(sql, "SELECT event, kind, xlen, flags, details, pc_binary, pc, to1_binary, to1, "
-		     "to2_binary, to2, branches, chain, process, thread, sum(samples), "
-		     "sum(periods), sum(squares), sum(lost)");
+	sql_add(sql, "SELECT record, sum(samples), sum(periods), sum(squares), sum(lost)");
 	add_table(sql, selection, "samples");
 	sql_add(sql, " WHERE attempt GLOBAL IN (");
 	add_attempts(sql, selection);
@@ -84,8 +82,7 @@ void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *se
 		sql_add(sql, " AND time >= toDateTime(%" PRIu32 ")", selection->since);
 	if (selection->until)
 		sql_add(sql, " AND time < toDateTime(%" PRIu32 ")", selection->until);
-	sql_add(sql, " GROUP BY event, kind, xlen, flags, details, pc_binary, pc, to1_binary, "
-		     "to1, to2_binary, to2, branches, chain, process, thread FORMAT Native");
+	sql_add(sql, " GROUP BY record FORMAT Native");
 }
 
 static void add_numbers(struct perfdata_buffer *sql, const char *column, const uint64_t *numbers,
@@ -95,6 +92,16 @@ static void add_numbers(struct perfdata_buffer *sql, const char *column, const u
 	for (size_t i = 0; i < count; i++)
 		sql_add(sql, "%s%" PRIu64, i ? "," : "", numbers[i]);
 	sql_add(sql, ") GROUP BY %s FORMAT Native", column);
+}
+
+void query_records(struct perfdata_buffer *sql, const struct fleet_selection *selection,
+		   const uint64_t *numbers, size_t count)
+{
+	sql_add(sql, "SELECT record, any(event), any(kind), any(xlen), any(flags), any(details), "
+		     "any(pc_binary), any(pc), any(to1_binary), any(to1), any(to2_binary), "
+		     "any(to2), any(branches), any(chain), any(process), any(thread)");
+	add_table(sql, selection, "records");
+	add_numbers(sql, "record", numbers, count);
 }
 
 void query_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection,

@@ -13,6 +13,7 @@ struct restore *restore_create(void)
 
 	if (!restore)
 		return NULL;
+	distinct_records_begin(&restore->records, sizeof(struct restored_record), sizeof(uint64_t));
 	distinct_records_begin(&restore->binaries, sizeof(struct restored_binary),
 			       sizeof(uint64_t));
 	distinct_records_begin(&restore->chains, sizeof(struct restored_chain), sizeof(uint64_t));
@@ -25,6 +26,9 @@ void restore_free(struct restore *restore)
 	if (!restore)
 		return;
 	free(restore->row);
+	free(restore->record);
+	free(restore->sorted);
+	distinct_records_free(&restore->records);
 	free(restore->count);
 	distinct_bytes_free(&restore->texts);
 	distinct_bytes_free(&restore->places);
@@ -139,32 +143,27 @@ static struct pesa_error *take_count(struct restore *restore, const struct nativ
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
-static const enum native_type sample_types[] = {
-	NATIVE_U64,    NATIVE_U8,  NATIVE_U8,  NATIVE_U16,    NATIVE_U64, NATIVE_U64, NATIVE_U64,
-	NATIVE_U64,    NATIVE_U64, NATIVE_U64, NATIVE_U64,    NATIVE_U64, NATIVE_U64, NATIVE_STRING,
-	NATIVE_STRING, NATIVE_U64, NATIVE_U64, NATIVE_DOUBLE, NATIVE_U64,
-};
+static const enum native_type sample_types[] = {NATIVE_U64, NATIVE_U64, NATIVE_U64, NATIVE_DOUBLE,
+						NATIVE_U64};
 
 static struct pesa_error *make_room(struct restore *restore)
 {
 	size_t room = restore->room ? 2 * restore->room : 1024;
-	struct fleet_row *grown;
+	struct fleet_row *rows;
+	uint64_t *records;
 
 	if (restore->rows < restore->room)
 		return NULL;
-	grown = reallocarray(restore->row, room, sizeof(*grown));
-	if (!grown)
+	rows = reallocarray(restore->row, room, sizeof(*rows));
+	if (!rows)
 		return pesa_error_no_memory();
-	restore->row = grown;
+	restore->row = rows;
+	records = reallocarray(restore->record, room, sizeof(*records));
+	if (!records)
+		return pesa_error_no_memory();
+	restore->record = records;
 	restore->room = room;
 	return NULL;
-}
-
-static struct fleet_place place_at(const struct native_block *block, unsigned int column,
-				   size_t row)
-{
-	return (struct fleet_place){native_number(block, column, row),
-				    native_number(block, column + 1, row)};
 }
 
 static struct pesa_error *take_row(struct restore *restore, const struct native_block *block,
@@ -177,46 +176,81 @@ static struct pesa_error *take_row(struct restore *restore, const struct native_
 		return error;
 	row = &restore->row[restore->rows];
 	*row = (struct fleet_row){
-		.key = {.event = native_number(block, 0, at),
-			.kind = (uint8_t)native_number(block, 1, at),
-			.xlen = (uint8_t)native_number(block, 2, at),
-			.flags = (uint16_t)native_number(block, 3, at),
-			.details = native_number(block, 4, at),
-			.pc = place_at(block, 5, at),
-			.target = {place_at(block, 7, at), place_at(block, 9, at)},
-			.branches = native_number(block, 11, at),
-			.chain = native_number(block, 12, at)},
-		.samples = native_number(block, 15, at),
-		.periods = native_number(block, 16, at),
-		.periods_squared = native_number_double(block, 17, at),
-		.lost = native_number(block, 18, at),
+		.samples = native_number(block, 1, at),
+		.periods = native_number(block, 2, at),
+		.periods_squared = native_number_double(block, 3, at),
+		.lost = native_number(block, 4, at),
 	};
-	if ((row->key.kind & ~FLEET_EXACT_PC) >= PESA_COUNTED_KINDS ||
-	    (row->key.xlen != 32 && row->key.xlen != 64) || !row->samples ||
-	    !(row->periods_squared >= 0))
+	if (!row->samples || !(row->periods_squared >= 0))
 		return pesa_error_create(PESA_ERROR_FORMAT,
-					 "the database has a row that no recording has (kind %u, "
-					 "xlen %u, %" PRIu64 " samples)",
-					 row->key.kind, row->key.xlen, row->samples);
-	error = keep_text(restore, native_string(block, 13, at), &row->key.process);
-	if (!error)
-		error = keep_text(restore, native_string(block, 14, at), &row->key.thread);
-	if (!error)
-		error = refer(&restore->events, row->key.event);
-	if (!error)
-		error = refer(&restore->binaries, row->key.pc.binary);
-	for (unsigned int i = 0; i < 2 && !error; i++)
-		error = refer(&restore->binaries, row->key.target[i].binary);
-	if (!error)
-		error = refer(&restore->chains, row->key.branches);
-	if (!error)
-		error = refer(&restore->chains, row->key.chain);
+					 "the database has a row that no recording has (%" PRIu64
+					 " samples)",
+					 row->samples);
+	restore->record[restore->rows] = native_number(block, 0, at);
+	if (distinct_records_get(&restore->records, &restore->record[restore->rows]) ==
+	    DISTINCT_NONE)
+		return pesa_error_no_memory();
 	restore->samples += row->samples;
 	restore->rows++;
-	return error;
+	return NULL;
 }
 
 /* ---- What numbers stand for ------------------------------------------------------------------ */
+
+static const enum native_type record_types[] = {
+	NATIVE_U64, NATIVE_U64, NATIVE_U8,     NATIVE_U8,     NATIVE_U16, NATIVE_U64,
+	NATIVE_U64, NATIVE_U64, NATIVE_U64,    NATIVE_U64,    NATIVE_U64, NATIVE_U64,
+	NATIVE_U64, NATIVE_U64, NATIVE_STRING, NATIVE_STRING,
+};
+
+static struct fleet_place place_at(const struct native_block *block, unsigned int column,
+				   size_t row)
+{
+	return (struct fleet_place){native_number(block, column, row),
+				    native_number(block, column + 1, row)};
+}
+
+static struct pesa_error *take_record(struct restore *restore, const struct native_block *block,
+				      size_t at)
+{
+	struct restored_record *record = asked_for(&restore->records, native_number(block, 0, at));
+	struct fleet_key *key;
+	struct pesa_error *error;
+
+	if (!record)
+		return NULL;
+	key = &record->key;
+	*key = (struct fleet_key){.event = native_number(block, 1, at),
+				  .kind = (uint8_t)native_number(block, 2, at),
+				  .xlen = (uint8_t)native_number(block, 3, at),
+				  .flags = (uint16_t)native_number(block, 4, at),
+				  .details = native_number(block, 5, at),
+				  .pc = place_at(block, 6, at),
+				  .target = {place_at(block, 8, at), place_at(block, 10, at)},
+				  .branches = native_number(block, 12, at),
+				  .chain = native_number(block, 13, at)};
+	if ((key->kind & ~FLEET_EXACT_PC) >= PESA_COUNTED_KINDS ||
+	    (key->xlen != 32 && key->xlen != 64))
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "the database has a record that no recording has (kind "
+					 "%u, xlen %u)",
+					 key->kind, key->xlen);
+	error = keep_text(restore, native_string(block, 14, at), &key->process);
+	if (!error)
+		error = keep_text(restore, native_string(block, 15, at), &key->thread);
+	if (!error)
+		error = refer(&restore->events, key->event);
+	if (!error)
+		error = refer(&restore->binaries, key->pc.binary);
+	for (unsigned int i = 0; i < 2 && !error; i++)
+		error = refer(&restore->binaries, key->target[i].binary);
+	if (!error)
+		error = refer(&restore->chains, key->branches);
+	if (!error)
+		error = refer(&restore->chains, key->chain);
+	record->known = !error;
+	return error;
+}
 
 static const enum native_type binary_types[] = {NATIVE_U64, NATIVE_U8, NATIVE_STRING, NATIVE_STRING,
 						NATIVE_U64};
@@ -328,6 +362,7 @@ struct pesa_error *restore_take(struct restore *restore, enum restore_answer ans
 		[RESTORE_RECORDINGS] = {TYPES(recording_types), take_recording},
 		[RESTORE_COUNTS] = {TYPES(count_types), take_count},
 		[RESTORE_SAMPLES] = {TYPES(sample_types), take_row},
+		[RESTORE_RECORDS] = {TYPES(record_types), take_record},
 		[RESTORE_BINARIES] = {TYPES(binary_types), take_binary},
 		[RESTORE_CHAINS] = {TYPES(chain_types), take_chain},
 		[RESTORE_EVENTS] = {TYPES(event_types), take_event},
@@ -347,8 +382,37 @@ struct pesa_error *restore_take(struct restore *restore, enum restore_answer ans
 	return error;
 }
 
-size_t restore_wanted(struct restore *restore, enum restore_answer answer, uint64_t *numbers,
-		      size_t room)
+static int ascending(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Ascending, so that each query reads a part of the table, which is in that order, and not all of it. */
+static long wanted_records(struct restore *restore, uint64_t *numbers, size_t room)
+{
+	const size_t count = restore->records.index.count;
+	size_t given = count - restore->asked_records;
+
+	if (!restore->sorted) {
+		restore->sorted = calloc(count ? count : 1, sizeof(*restore->sorted));
+		if (!restore->sorted)
+			return -1;
+		for (size_t i = 0; i < count; i++)
+			memcpy(&restore->sorted[i],
+			       distinct_records_at(&restore->records, (uint32_t)i),
+			       sizeof(*restore->sorted));
+		qsort(restore->sorted, count, sizeof(*restore->sorted), ascending);
+	}
+	given = given < room ? given : room;
+	memcpy(numbers, restore->sorted + restore->asked_records, given * sizeof(*numbers));
+	restore->asked_records += given;
+	return (long)given;
+}
+
+long restore_wanted(struct restore *restore, enum restore_answer answer, uint64_t *numbers,
+		    size_t room)
 {
 	struct distinct_records *set = answer == RESTORE_BINARIES ? &restore->binaries
 				       : answer == RESTORE_CHAINS ? &restore->chains
@@ -358,9 +422,11 @@ size_t restore_wanted(struct restore *restore, enum restore_answer answer, uint6
 						     : &restore->asked_events;
 	size_t count = 0;
 
+	if (answer == RESTORE_RECORDS)
+		return wanted_records(restore, numbers, room);
 	while (*asked < set->index.count && count < room)
 		memcpy(&numbers[count++], distinct_records_at(set, (*asked)++), sizeof(*numbers));
-	return count;
+	return (long)count;
 }
 
 struct restore_totals restore_totals(const struct restore *restore)

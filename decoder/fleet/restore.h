@@ -27,6 +27,7 @@ enum restore_answer {
 	RESTORE_RECORDINGS,
 	RESTORE_COUNTS,
 	RESTORE_SAMPLES,
+	RESTORE_RECORDS,
 	RESTORE_BINARIES,
 	RESTORE_CHAINS,
 	RESTORE_EVENTS,
@@ -35,10 +36,10 @@ enum restore_answer {
 /* Take the answer to a query of schema.h. */
 struct pesa_error *restore_take(struct restore *restore, enum restore_answer answer,
 				const void *bytes, size_t size);
-/* Up to `room` numbers of chains, binaries or events that have not been asked for; returns how many.
- * Chains name binaries: ask for them first. */
-size_t restore_wanted(struct restore *restore, enum restore_answer answer, uint64_t *numbers,
-		      size_t room);
+/* Up to `room` numbers of records, chains, binaries or events that have not been asked for; returns how
+ * many, -1: out of memory.  Records name chains and events, both name binaries: ask in this order. */
+long restore_wanted(struct restore *restore, enum restore_answer answer, uint64_t *numbers,
+		    size_t room);
 /* Write the file; `title` says where it is from. */
 struct pesa_error *restore_write(struct restore *restore, const char *title, const char *path);
 

@@ -121,6 +121,12 @@ static struct pesa_error *unknown(const char *what, uint64_t number)
 /* Everything that rows refer to has to be known before it is used. */
 static struct pesa_error *check_known(const struct restore *restore)
 {
+	for (uint32_t i = 0; i < restore->records.index.count; i++) {
+		const struct restored_record *record = distinct_records_at(&restore->records, i);
+
+		if (!record->known)
+			return unknown("record", record->number);
+	}
 	for (uint32_t i = 0; i < restore->binaries.index.count; i++) {
 		const struct restored_binary *binary = distinct_records_at(&restore->binaries, i);
 
@@ -536,8 +542,14 @@ struct pesa_error *restore_write(struct restore *restore, const char *title, con
 	output->restore = restore;
 	distinct_records_begin(&output->tasks, sizeof(struct task), 2 * sizeof(uint32_t));
 	distinct_records_begin(&output->processes, sizeof(uint32_t), sizeof(uint32_t));
-	qsort(restore->row, restore->rows, sizeof(*restore->row), by_key);
 	error = check_known(restore);
+	for (size_t i = 0; i < restore->rows && !error; i++) {
+		const struct restored_record *record =
+			record_of(&restore->records, restore->record[i]);
+
+		restore->row[i].key = record->key;
+	}
+	qsort(restore->row, restore->rows, sizeof(*restore->row), by_key);
 	if (!error)
 		error = put_binaries(output);
 	if (!error)

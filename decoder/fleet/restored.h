@@ -10,6 +10,12 @@
 #define RESTORED_CHAIN_MAX  2048
 #define RESTORED_COUNTS_MAX 4096
 
+struct restored_record {
+	uint64_t number;
+	bool known;
+	struct fleet_key key;
+};
+
 struct restored_binary {
 	uint64_t number;
 	bool known;
@@ -45,11 +51,14 @@ struct restore {
 	struct restored_recordings recordings;
 	struct fleet_count *count;
 	size_t counts;
-	struct fleet_row *row;
+	struct fleet_row *row; /* their keys are those of the records, when all are known */
+	uint64_t *record;      /* by row: number of the record */
 	size_t rows, room;
+	uint64_t *sorted; /* numbers of records, ascending: of one part of the table at a time */
 	uint64_t samples;
 	struct distinct_bytes texts, places;
-	struct distinct_records binaries, chains, events;
+	struct distinct_records records, binaries, chains, events;
+	size_t asked_records;
 	uint32_t asked_binaries, asked_chains, asked_events;
 };
 

@@ -20,7 +20,7 @@
 #include "decoder/perfdata/buffer.h"
 #include "pesa/error.h"
 
-#define FLEET_SCHEMA_VERSION 2
+#define FLEET_SCHEMA_VERSION 3
 
 /* ---- sql.c: text of statements --------------------------------------------------------------- */
 
@@ -33,6 +33,8 @@ bool sql_is_name(const char *name);
 
 /* ---- schema.c -------------------------------------------------------------------------------- */
 
+/* Whether an error of a server says that a statement was run before: a column is there. */
+bool schema_was_done(const char *statement, const char *message);
 /* A statement that brings a server's tables from one version to the next, by index; false: there is
  * none.  Each may be repeated.  `database` and `cluster` are names; cluster "": none. */
 bool schema_statement(unsigned int from, unsigned int index, const char *database,
@@ -65,10 +67,14 @@ struct fleet_selection {
 /* Each asks for the columns that restore.h names. */
 void query_recordings(struct perfdata_buffer *sql, const struct fleet_selection *selection);
 void query_counts(struct perfdata_buffer *sql, const struct fleet_selection *selection);
+/* Counts by record, and what records are: samples that differ in nothing but time, host and count have the
+ * same number. */
 void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *selection);
 
 /* Of the numbers wanted. */
 #define QUERY_NUMBERS_MAX 8000 /* as many as the limit of a query's length allows */
+void query_records(struct perfdata_buffer *sql, const struct fleet_selection *selection,
+		   const uint64_t *numbers, size_t count);
 void query_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection,
 		    const uint64_t *numbers, size_t count);
 void query_chains(struct perfdata_buffer *sql, const struct fleet_selection *selection,

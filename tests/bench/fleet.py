@@ -96,6 +96,7 @@ def fill(servers, database, samples, hosts, distinct, days, start):
 def settle(servers, database):
     """Wait until the servers have merged what was inserted into few parts, as they do by and by."""
     for server in servers:
+        server.ask(f"OPTIMIZE TABLE {database}.records")
         for table in ("samples", "recordings"):
             for partition in server.ask("SELECT DISTINCT partition FROM system.parts WHERE active AND database = "
                                         f"'{database}' AND table = '{table}'").split():

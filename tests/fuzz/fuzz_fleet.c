@@ -15,7 +15,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define ANSWERS 6
+#define ANSWERS 7
 
 static char folder[64], output[96];
 
@@ -59,8 +59,8 @@ static void use(struct restore *restore)
 	uint64_t numbers[16];
 	struct pesa_error *error;
 
-	for (unsigned int answer = RESTORE_BINARIES; answer <= RESTORE_EVENTS; answer++)
-		while (restore_wanted(restore, (enum restore_answer)answer, numbers, 16))
+	for (unsigned int answer = RESTORE_RECORDS; answer <= RESTORE_EVENTS; answer++)
+		while (restore_wanted(restore, (enum restore_answer)answer, numbers, 16) > 0)
 			;
 	error = restore_write(restore, "fuzz", output);
 	if (!error)

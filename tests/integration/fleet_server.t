@@ -89,9 +89,10 @@ else:
 
 # ---- Older tables
 
-for table in ("cycle_stacks_view", "binary_stacks_view", "cycle_stacks", "binary_stacks", "cycle_stacks_all", "binary_stacks_all",
+for table in ("records_view", "records", "records_all", "cycle_stacks_view", "binary_stacks_view", "cycle_stacks", "binary_stacks", "cycle_stacks_all", "binary_stacks_all",
               "binaries_all", "chains_all", "events_all", "hosts_all", "recordings_all", "samples_all"):
     server.ask(f"DROP TABLE pesa.{table}")
+server.ask("ALTER TABLE pesa.samples DROP COLUMN record")
 server.ask("DROP TABLE pesa.pesa_schema")
 server.ask("CREATE TABLE pesa.pesa_schema (version UInt32, cluster String, made DateTime) ENGINE = MergeTree() ORDER BY version")
 server.ask("INSERT INTO pesa.pesa_schema SELECT 1, '', now()")
@@ -99,6 +100,7 @@ refused(b"version 1", "tables of an older version are refused, with the command 
 shown("store", "--create", "--to", as_writer)
 check(samples(as_reader) == TAKEN, "tables that were brought up to date have what they had")
 shown("store", "-q", "--to", as_writer, *files)  # a second attempt of each
+check(samples(as_reader) == TAKEN, "and count twice for nothing that is stored again")
 for table in ("cycle_stacks", "binary_stacks"):
     check(server.ask(f"SELECT sum(samples), uniqExact(attempt) FROM pesa.{table}") == f"{2 * TAKEN}\t{2 * len(files)}",
           f"{table} has what was there before and what came later")
@@ -106,7 +108,7 @@ server.ask("INSERT INTO pesa.pesa_schema SELECT 99, '', now()")
 refused(b"newer pesa", "tables of a newer version are refused", "report", "-i", as_reader)
 server.ask("DROP TABLE pesa.pesa_schema")
 server.ask("CREATE TABLE pesa.pesa_schema (version UInt32, cluster String, made DateTime) ENGINE = MergeTree() ORDER BY version")
-server.ask("INSERT INTO pesa.pesa_schema SELECT 2, '', now()")
+server.ask("INSERT INTO pesa.pesa_schema SELECT 3, '', now()")
 
 # ---- The dashboard
 

@@ -88,7 +88,7 @@ shown("store", "--create", "--to", single)
 shown("store", "--create", "--to", single)
 for server in servers:
     shown("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/fleet")
-check(servers[0].ask("SELECT max(version), count() FROM single.pesa_schema") == "2\t2", "tables are made once")
+check(servers[0].ask("SELECT max(version), count() FROM single.pesa_schema") == "3\t3", "tables are made once")
 
 for url, what in ((single, "one server"), (cluster, "two servers")):
     summary = json.loads(shown("store", "--json", "--service", "sort", "--to", url, *files))
@@ -127,6 +127,13 @@ for bad, why in (("clickhouse://u:p@h/db", b"password-file"), (cluster + "?colou
     run = pesa("report", "-i", bad)
     check(run.returncode == 1 and why in run.stderr and run.stderr.count(b"\n") == 1, f"{bad} is refused with one line",
           run.stderr)
+run = pesa("script", "-i", cluster)
+check(run.returncode == 1 and b"counts" in run.stderr, "pesa script, which prints each sample, refuses a database", run.stderr)
+os.makedirs(f"root{work}")
+os.rename("two", f"root{work}/two")
+differ = list(differences(in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", url))["functions"]),
+                          in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", "half.data"))["functions"])))
+check(not differ, "programs are found below --symfs, by path and build id, as for a file", "\n".join(differ))
 run = pesa("store", "--to", cluster, "merged.data")
 check(run.returncode == 1 and b"merged" in run.stderr, "a merged file is refused", run.stderr)
 end()

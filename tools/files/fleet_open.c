@@ -14,7 +14,7 @@
 
 #define MESSAGE_MAX 1024
 
-static bool is_url(const char *path)
+bool fleet_is_url(const char *path)
 {
 	return !strncmp(path, "clickhouse://", strlen("clickhouse://")) ||
 	       !strncmp(path, "clickhouses://", strlen("clickhouses://"));
@@ -68,7 +68,7 @@ struct pesa_error *fleet_open(const char *path, const char **file)
 	struct pesa_error *error;
 
 	*file = NULL;
-	if (!is_url(path))
+	if (!fleet_is_url(path))
 		return NULL;
 	if (!pesa_path_libexec("pesa-fleet", program))
 		return pesa_error_create(PESA_ERROR_NOT_FOUND,

@@ -9,11 +9,15 @@
 #ifndef TOOLS_FILES_FLEET_OPEN_H
 #define TOOLS_FILES_FLEET_OPEN_H
 
+#include <stdbool.h>
+
 #include "pesa/error.h"
 
 /* The first argument of pesa-fleet by which it reads a database. */
 #define FLEET_READ "--read-into-file"
 
+/* Whether a path is the URL of a database. */
+bool fleet_is_url(const char *path);
 /* The file of a database; NULL: the path is none. */
 struct pesa_error *fleet_open(const char *path, const char **file);
 

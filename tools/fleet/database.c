@@ -126,6 +126,12 @@ static struct pesa_error *upgrade(struct server *server, unsigned int from, cons
 		if (!schema_statement(from, i, database, cluster, &sql))
 			break;
 		error = run(server, &sql);
+		perfdata_buffer_append(&sql, "", 1);
+		if (error && !sql.failed &&
+		    schema_was_done((const char *)sql.bytes, error->message)) {
+			pesa_error_free(error);
+			error = NULL;
+		}
 	}
 	if (!error) {
 		sql.size = 0;
@@ -310,17 +316,18 @@ ask_for_numbers(struct database *database, struct restore *restore, enum restore
 {
 	uint64_t *numbers = malloc(QUERY_NUMBERS_MAX * sizeof(*numbers));
 	struct pesa_error *error = numbers ? NULL : pesa_error_no_memory();
-	size_t count;
+	long count = 0;
 
-	while (!error && (count = restore_wanted(restore, answer, numbers, QUERY_NUMBERS_MAX))) {
+	while (!error &&
+	       (count = restore_wanted(restore, answer, numbers, QUERY_NUMBERS_MAX)) > 0) {
 		struct perfdata_buffer sql = {0};
 
-		query(&sql, selection, numbers, count);
+		query(&sql, selection, numbers, (size_t)count);
 		error = ask(database, restore, answer, &sql);
 		perfdata_buffer_free(&sql);
 	}
 	free(numbers);
-	return error;
+	return error ? error : count < 0 ? pesa_error_no_memory() : NULL;
 }
 
 static struct pesa_error *get(struct database *database, struct restore *restore, const char *path)
@@ -344,6 +351,9 @@ static struct pesa_error *get(struct database *database, struct restore *restore
 		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
 					  "%s: no samples of that service, host and time in %s",
 					  url->server, url->database);
+	if (!error)
+		error = ask_for_numbers(database, restore, RESTORE_RECORDS, query_records,
+					&selection);
 	if (!error)
 		error = ask_for_numbers(database, restore, RESTORE_CHAINS, query_chains,
 					&selection);

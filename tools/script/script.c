@@ -8,6 +8,7 @@
 #include "pesa/record.h"
 #include "pesa/walk.h"
 #include "tools/commands.h"
+#include "tools/files/fleet_open.h"
 #include "tools/ui/cycle_stack.h"
 #include "tools/ui/profile_options.h"
 #include "tools/script/resolve.h"
@@ -733,6 +734,11 @@ int pesa_command_script(int argc, char **argv)
 	pesa_capabilities_default(&script.standard);
 	script.terminal = ui_terminal_open(wanted.input.colour);
 	error = profile_check_path(&wanted.input);
+	if (!error && fleet_is_url(wanted.input.path))
+		error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					  "%s: a database has counts of samples, not each of them: "
+					  "pesa report shows them",
+					  wanted.input.path);
 	if (!error)
 		error = pesa_perfdata_open(
 			wanted.input.file ? wanted.input.file : wanted.input.path, &script.reader);
