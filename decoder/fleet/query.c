@@ -69,9 +69,9 @@ void query_counts(struct perfdata_buffer *sql, const struct fleet_selection *sel
 		     "GROUP BY name ORDER BY name FORMAT Native");
 }
 
-void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *selection)
+/* The rows that count. */
+static void add_samples(struct perfdata_buffer *sql, const struct fleet_selection *selection)
 {
-	sql_add(sql, "SELECT record, sum(samples), sum(periods), sum(squares), sum(lost)");
 	add_table(sql, selection, "samples");
 	sql_add(sql, " WHERE attempt GLOBAL IN (");
 	add_attempts(sql, selection);
@@ -82,7 +82,30 @@ void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *se
 		sql_add(sql, " AND time >= toDateTime(%" PRIu32 ")", selection->since);
 	if (selection->until)
 		sql_add(sql, " AND time < toDateTime(%" PRIu32 ")", selection->until);
-	sql_add(sql, " GROUP BY record FORMAT Native");
+	sql_add(sql, " GROUP BY record");
+}
+
+void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *selection)
+{
+	sql_add(sql, "SELECT record, sum(samples), sum(periods), sum(squares), sum(lost)");
+	add_samples(sql, selection);
+	sql_add(sql, " FORMAT Native");
+}
+
+static void add_records(struct perfdata_buffer *sql, const struct fleet_selection *selection)
+{
+	sql_add(sql, "SELECT record, any(event), any(kind), any(xlen), any(flags), any(details), "
+		     "any(pc_binary), any(pc), any(to1_binary), any(to1), any(to2_binary), "
+		     "any(to2), any(branches), any(chain), any(process), any(thread)");
+	add_table(sql, selection, "records");
+}
+
+void query_all_records(struct perfdata_buffer *sql, const struct fleet_selection *selection)
+{
+	add_records(sql, selection);
+	sql_add(sql, " WHERE record GLOBAL IN (SELECT record");
+	add_samples(sql, selection);
+	sql_add(sql, ") GROUP BY record FORMAT Native");
 }
 
 static void add_numbers(struct perfdata_buffer *sql, const char *column, const uint64_t *numbers,
@@ -97,10 +120,7 @@ static void add_numbers(struct perfdata_buffer *sql, const char *column, const u
 void query_records(struct perfdata_buffer *sql, const struct fleet_selection *selection,
 		   const uint64_t *numbers, size_t count)
 {
-	sql_add(sql, "SELECT record, any(event), any(kind), any(xlen), any(flags), any(details), "
-		     "any(pc_binary), any(pc), any(to1_binary), any(to1), any(to2_binary), "
-		     "any(to2), any(branches), any(chain), any(process), any(thread)");
-	add_table(sql, selection, "records");
+	add_records(sql, selection);
 	add_numbers(sql, "record", numbers, count);
 }
 

@@ -59,13 +59,25 @@ static struct pesa_error *refer(struct distinct_records *set, uint64_t number)
 	return NULL;
 }
 
-/* That of a number that was asked for; NULL: it was not. */
+/* What all records of the sets begin with. */
+struct numbered {
+	uint64_t number;
+	bool known;
+};
+
+/* That of a number that was asked for; NULL: it was not, and nothing refers to it. */
 static void *asked_for(struct distinct_records *set, uint64_t number)
 {
 	const uint32_t before = set->index.count;
 	uint32_t index = distinct_records_get(set, &number);
 
-	return index == DISTINCT_NONE || index >= before ? NULL : distinct_records_at(set, index);
+	if (index == DISTINCT_NONE)
+		return NULL;
+	if (index >= before) {
+		((struct numbered *)distinct_records_at(set, index))->known = true;
+		return NULL;
+	}
+	return distinct_records_at(set, index);
 }
 
 /* ---- Recordings ------------------------------------------------------------------------------ */

@@ -73,6 +73,8 @@ void query_samples(struct perfdata_buffer *sql, const struct fleet_selection *se
 
 /* Of the numbers wanted. */
 #define QUERY_NUMBERS_MAX 8000 /* as many as the limit of a query's length allows */
+/* Those of all samples that are wanted: one query, where there are many. */
+void query_all_records(struct perfdata_buffer *sql, const struct fleet_selection *selection);
 void query_records(struct perfdata_buffer *sql, const struct fleet_selection *selection,
 		   const uint64_t *numbers, size_t count);
 void query_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection,

@@ -330,6 +330,23 @@ ask_for_numbers(struct database *database, struct restore *restore, enum restore
 	return error ? error : count < 0 ? pesa_error_no_memory() : NULL;
 }
 
+/* Few records are asked for by their numbers, many by what chose their samples: that reads the samples
+ * again, and is one query. */
+static struct pesa_error *ask_for_records(struct database *database, struct restore *restore,
+					  const struct fleet_selection *selection)
+{
+	struct perfdata_buffer sql = {0};
+	struct pesa_error *error;
+
+	if (restore_totals(restore).rows <= 2 * QUERY_NUMBERS_MAX)
+		return ask_for_numbers(database, restore, RESTORE_RECORDS, query_records,
+				       selection);
+	query_all_records(&sql, selection);
+	error = ask(database, restore, RESTORE_RECORDS, &sql);
+	perfdata_buffer_free(&sql);
+	return error;
+}
+
 static struct pesa_error *get(struct database *database, struct restore *restore, const char *path)
 {
 	const struct fleet_url *url = database->url;
@@ -352,8 +369,7 @@ static struct pesa_error *get(struct database *database, struct restore *restore
 					  "%s: no samples of that service, host and time in %s",
 					  url->server, url->database);
 	if (!error)
-		error = ask_for_numbers(database, restore, RESTORE_RECORDS, query_records,
-					&selection);
+		error = ask_for_records(database, restore, &selection);
 	if (!error)
 		error = ask_for_numbers(database, restore, RESTORE_CHAINS, query_chains,
 					&selection);
