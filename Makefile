@@ -13,6 +13,7 @@
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make pictures   run the tutorials, write what they print and their pictures: Documentation/tutorials
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
+# make ablation   what a profile loses without each field of shpmsdetails, and what it saves: Documentation/ablation.md
 # make pgo        what compilers win by profiles of pesa, and how near they are to exact ones (hours): Documentation/pgo.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
 # make check-unit-file   the daemon's unit under a real systemd (root, systemd-nspawn)
@@ -157,7 +158,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers plugins tuned emulator version dist clean install install-driver-source uninstall deps doc demo pictures accuracy pgo check check-unit core-loops \
+.PHONY: all lib tests benches fuzzers plugins tuned emulator version dist clean ablation install install-driver-source uninstall deps doc demo pictures accuracy pgo check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-rtl check-system check-all board bench parity llvm-tests profile-stores \
 	check-unit-file check-fresh package commands mutate format format-check lint coverage
 .DELETE_ON_ERROR:
@@ -484,6 +485,14 @@ pictures: all
 
 accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
+
+# Cost of the unit, what it discards, what each field is worth.
+ablation: all
+	$(Q)tools/dependencies rtl
+	$(Q)tests/rtl/cost.py -o Documentation/rtl-cost.md
+	$(Q)tools/programs -o $(O)/programs bzip2-static
+	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/rtl/discarded.py -o Documentation/ablation.md
+	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/ablation.py -o Documentation/ablation.md --svg Documentation/ablation.svg
 
 # Each goes on where an earlier run was interrupted.  PROGRAMS=, COMPILERS=, CORES=: lists with commas.
 pgo: all tests

@@ -18,7 +18,7 @@ if unit.missing():
 work = tempfile.mkdtemp(prefix="pesa-rtl-")
 os.chdir(work)
 plain = plain_environment(work)
-COUNT = 200000  # instructions of a trace
+COUNT = 120000  # instructions of a trace
 DATA = os.path.join(TOP, "tests/data/in-order")
 STATIC = os.path.join(unit.BUILD, "programs/bzip2-static")
 
@@ -55,10 +55,38 @@ def compare(what, log, elf, parameters, periods, core=None, import_options=(), v
         check(False, what, error)
 
 
+# Widths with other parameters beside them: of the unit, of the core, of what the trace is read with, of the bench.
+FEWER = {"icache-miss": 0, "itlb-miss": 1, "branch-mispredict": 2, "dcache-miss": 3, "dtlb-miss": 4}
+OTHERS = [
+    (1, {"Targets": 0, "CounterBits": 9}, {"sample.ct_targets": 0}, {}, {}, None),
+    (2, {"Targets": 1, "AutoRun": 0, "Depth": 1}, {"sample.ct_targets": 1}, {}, {"delay": 10}, None),
+    (3, {"Causes": 5}, {}, {}, {}, 5),
+    (5, {"CounterBits": 16, "RowPc": 1}, {}, {"rows": True}, {}, None),
+    (6, {"AutoRun": 0, "Depth": 1}, {}, {}, {"delay": 300}, None),
+    (7, {"Causes": 3, "Depth": 4}, {}, {}, {"stall": 40}, 3),
+    (8, {"RowPc": 1, "Targets": 1, "Depth": 2}, {"sample.ct_targets": 1}, {"rows": True}, {"stall": 3}, None),
+]
+
+
+def map_with(number):
+    """The virtual core's state map with the first causes only."""
+    names = list(FEWER)[:number]
+    with open(os.path.join(TOP, "tools/maps/virtual-core"), encoding="utf-8") as file, \
+            open("fewer.map", "w", encoding="utf-8") as out:
+        out.writelines(one for one in file if not one.startswith("cause.") or one[6:].partition(" ")[0] in names)
+    return {name: FEWER[name] for name in names}
+
+
 if QEMU:
     for core in ("inorder-2", "ooo-3", "ooo-4", "ooo-8"):
         log, description = trace(core)
         compare(f"{core}", log, STATIC, unit.of_core(description), (53, 257, 1), description)
+    for width, parameters, changes, vector_options, bench_options, causes in OTHERS:
+        log, description = trace("ooo-8", "other", [*changes.items(), ("retire.width", width),
+                                                ("retire.transfers", min(width, 3))])
+        compare(f"width {width} with " + ", ".join(f"{name} {value}" for name, value in {**parameters, **bench_options}.items()), log,
+                STATIC, unit.of_core(description, **parameters), (53,), description, ("-m", "fewer.map") if causes else (), vector_options,
+                bench_options=bench_options, causes=map_with(causes) if causes else None)
 for program in ("sort", "stream"):
     with open(program + ".elf", "wb") as out:
         out.write(in_order_log.packed(DATA, program + ".elf"))

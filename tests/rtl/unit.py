@@ -15,6 +15,7 @@ BUILD = os.path.abspath(os.environ.get("O", os.path.join(TOP, "build")))
 PESA = os.path.abspath(os.environ.get("PESA", os.path.join(BUILD, "bin/pesa")))
 UNIT = os.path.join(TOP, "tools/rtl/shpms_unit.sv")
 BENCH = os.path.join(HERE, "bench.sv")
+REGISTERS = os.path.join(HERE, "registers.sv")
 TIMEOUT = 240  # seconds: a simulation that does not end
 
 
@@ -34,14 +35,14 @@ def run(*words, **options):
 
 def build(folder, parameters, unit=UNIT, bench=BENCH, simulator="verilator"):
     """The bench as a program: the words that start it."""
-    name = os.path.join(folder, simulator + "-" + "-".join(f"{name}{value}" for name, value in parameters.items()).replace("'", ""))
+    name = os.path.join(folder, simulator + "-" + os.path.basename(bench) + "-" + "-".join(f"{name}{value}" for name, value in parameters.items()).replace("'", ""))
     if simulator == "icarus":
-        run("iverilog", "-g2012", "-o", name, "-s", "bench", *(f"-Pbench.{key}={value}" for key, value in parameters.items()),
+        run("iverilog", "-g2012", "-DSHPMS_ASSERT", "-o", name, "-s", "bench", *(f"-Pbench.{key}={value}" for key, value in parameters.items()),
             unit, bench)
         return ["vvp", "-n", name]
     program = os.path.join(name, "Vbench")
     if not os.path.exists(program):
-        run("verilator", "--binary", "--assert", "-Wall", "-Wno-fatal", "-Wno-WIDTH", "-Wno-UNUSEDSIGNAL", "-Wno-BLKSEQ",
+        run("verilator", "--binary", "--assert", "-DSHPMS_ASSERT", "-Wall", "-Wno-fatal", "-Wno-WIDTH", "-Wno-UNUSEDSIGNAL", "-Wno-BLKSEQ",
             "-CFLAGS", "-O1", "-j", os.environ.get("JOBS", "2"), "--Mdir", name, "--top-module", "bench",
             *(f"-G{key}={value}" for key, value in parameters.items()), unit, bench)
     return [program]

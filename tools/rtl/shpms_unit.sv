@@ -330,7 +330,7 @@ module shpms_unit #(
       pending <= 0;
     end else begin
       if (clear) pending <= 0;
-      else if (!streams && done) pending <= 1;
+      else if (!streams && done && !drop) pending <= 1;
       if (drop && !pending || clear) used <= 0;
       else used <= used + UsedBits'(take) - UsedBits'(pop);
     end
@@ -476,8 +476,63 @@ module shpms_unit #(
     endcase
   end
 
+`ifdef SHPMS_ASSERT
+  // Invariants: checked in simulation, and proven (tests/rtl/formal.t).
+  logic stored;  // software has written the registers: entry 0 need not be the record of a cycle
+  logic was_pending;
+  logic [31:0] was_details;
+  logic [Xlen-1:0] was_pc;
+  logic [MinimumBits:0] since;  // counted cycles since the last overflow or the start, as far as they matter
+  localparam logic [MinimumBits:0] Least = (MinimumBits + 1)'(1) << MinimumBits;
+  always_ff @(posedge clk) begin
+    stored <= !rst && !(take && used == UsedBits'(pop)) && (csr_store || (stored && !pop));
+    was_pending <= pending && !clear && !rst && !csr_store;
+    was_details <= record_details;
+    was_pc <= record_pc;
+    if (rst || cc_start) since <= 0;
+    else if (running && count) since <= due ? 1 : since == Least ? Least : since + 1'b1;
+    if (!rst) begin
+      assert (32'(used) <= Depth);
+      assert (!pending || (used != 0 && entry_wait[0] == Nothing));
+      assert (!(sampled && pending));
+      assert (!sampled || sample);
+      assert (!was_pending || (pending && record_details == was_details && record_pc == was_pc));
+      assert (!record_valid || (used != 0 && entry_wait[0] == Nothing));
+      assert (running || (counter == 0 && start == 0));
+      assert (!due || since == Least);
+      assert (!running || due || since == Least || counter == start + CounterBits'(since));
+      assert (!running || !due || counter == start);
+      assert (!running || counter >= start);
+      assert (!running || due || since != Least || counter - start >= CounterBits'(Least));
+      assert (running || (!due && !streams));
+      assert (since <= Least);
+      assert (!running || !(&(start | ShortMask) && |(start & ShortMask)));
+      assert (!(csr_illegal && csr_virtual));
+    end
+  end
+  generate
+    for (g = 0; g < Depth; g++) begin : g_assert
+      always_ff @(posedge clk) begin
+        if (!rst && 32'(used) > g && !(g == 0 && stored)) begin
+          assert (32'(entry_retired[g]) <= Width);
+          assert ((entry_state[g] == Retiring) == (entry_retired[g] != 0));
+          assert (entry_transfers[g] <= entry_retired[g]);
+          assert (entry_offset1[g] <= entry_retired[g] && entry_offset2[g] <= entry_retired[g]);
+          assert ((entry_offset1[g] != 0) == (entry_transfers[g] != 0));
+          assert ((entry_offset2[g] != 0) == (entry_transfers[g] > 1));
+          assert (entry_transfers[g] < 2 || entry_offset1[g] < entry_offset2[g]);
+          assert (entry_cause_offset[g] <= entry_retired[g] + 1);
+          assert (entry_cause_offset[g] != 0 || entry_cause[g] == 0);
+          assert (entry_wait[g] != Leaving || entry_state[g] <= Stalled);
+          assert (entry_state[g] != Flushed || entry_wait[g] == Nothing);
+        end
+      end
+    end
+  endgenerate
+`endif
+
   // Inputs that a configuration does not need, and address bits that are always 0.
   wire unused = &{1'b0, csr_wdata, slot_short, slot_pc, slot_target, head_pc, flush_pc, redirect, redirect_due,
-                  rename_blocked, rollback, record_ready, target1[Low-1:0], target2[Low-1:0], now_pc[Low-1:0],
+                  rename_blocked, rollback, record_ready, discarded, told, target1[Low-1:0], target2[Low-1:0], now_pc[Low-1:0],
                   youngest_pc[Low-1:0], oldest_pc[Low-1:0]};
 endmodule
