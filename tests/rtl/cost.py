@@ -5,7 +5,9 @@
   tests/rtl/cost.py [-o FILE]       the document; without -o to standard output
 """
 import argparse
+import concurrent.futures
 import datetime
+import io
 import os
 import re
 import subprocess
@@ -15,6 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 UNIT = os.path.join(TOP, "tools/rtl/shpms_unit.sv")
+JOBS = int(os.environ.get("JOBS", "2"))
 LIBRARY = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
 
@@ -32,23 +35,22 @@ def yosys(parameters, commands):
             return file.read()
 
 
-def generic(parameters):
-    """Flip-flops, other cells, and the longest way between registers, inputs and outputs in cells."""
-    shown = yosys(parameters, ["tee -o SHOWN stat", "tee -a SHOWN ltp -noff"])
-    cells = [(name, int(number)) for name, number in re.findall(r"^ +(\$_\w+_) +(\d+)$", shown, re.M)]
+def measure(parameters, with_area=True):
+    """Flip-flops, other cells, the longest way between registers, inputs and outputs in cells; square micrometres in the library."""
+    with_area = with_area and os.path.exists(LIBRARY)
+    shown = yosys(parameters, ["tee -o SHOWN stat", "tee -a SHOWN ltp -noff"]
+                  + ([f"dfflibmap -liberty {LIBRARY}", f"abc -liberty {LIBRARY}", f"tee -a SHOWN stat -liberty {LIBRARY}"] if with_area
+                     else []))
+    cells = [(name, int(number)) for name, number in re.findall(r"^ +(\$_\w+_) +(\d+)$", shown.partition("length=")[0], re.M)]
     flops = sum(number for name, number in cells if "DFF" in name)
-    return flops, sum(number for _, number in cells) - flops, int(re.search(r"\(length=(\d+)\)", shown)[1])
+    size = re.search(r"Chip area for module .*: ([0-9.]+)", shown)
+    return (flops, sum(number for _, number in cells) - flops, int(re.search(r"\(length=(\d+)\)", shown)[1]),
+            round(float(size[1])) if size else "no library")
 
 
 def of(parameters):
     """Flip-flops and other cells."""
-    return generic(parameters)[:2]
-
-
-def area(parameters):
-    """Square micrometres in the cell library."""
-    shown = yosys(parameters, [f"dfflibmap -liberty {LIBRARY}", f"abc -liberty {LIBRARY}", f"tee -o SHOWN stat -liberty {LIBRARY}"])
-    return float(re.search(r"Chip area for module .*: ([0-9.]+)", shown)[1])
+    return measure(parameters, False)[:2]
 
 
 BASE = {"Width": 4, "AutoRun": 0}
@@ -62,16 +64,14 @@ ROWS = [("as a core with four instructions a cycle would have it", {})] + \
      ("AutoRun, 2 records may wait", {"AutoRun": 1, "Depth": 2}), ("AutoRun, 4 records may wait", {"AutoRun": 1, "Depth": 4}),
      ("least: width 1, no targets, causes, count", {"Width": 1, "Targets": 0, "Causes": 0, "Discarded": 0, "Late": 0})]
 ENTRY = [("PC of the oldest", "none: a reorder buffer has it, per entry or row"), ("length (rows with one PC)", "1"),
-         ("taken, and its target", "1; the target of a taken branch is kept until it retires, 63 where it is not"),
+         ("taken, and its target", "1; 63 for the target where it is not kept anyway"),
          ("CAUSE", "1 for each tracked bit, 0 to 10"), ("flushes behind it", "1, which a core has")]
 
 
 def write(out, command):
-    rows = []
-    for name, changes in ROWS:
-        parameters = {**BASE, **changes}
-        flops, cells, depth = generic(parameters)
-        rows.append((name, flops, cells, depth, round(area(parameters)) if os.path.exists(LIBRARY) else "no library"))
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        measured = pool.map(measure, [{**BASE, **changes} for _, changes in ROWS])
+        rows = [(name, *one) for (name, _), one in zip(ROWS, measured)]
     version = subprocess.run(["yosys", "-V"], capture_output=True, text=True, check=True).stdout.split(" (")[0].strip()
     out.write(f"""<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
 # What the sampling unit costs
@@ -92,13 +92,13 @@ of the cells of OSU's open library for TSMC 180 nm (`qflow-tech-osu018`), withou
     out.write(f"""
 ## Beside what the papers publish
 
-* TIP (MICRO 2021): 57 bytes, that is 456 bits, of storage, for a core that retires four instructions in a cycle. It keeps an address
-  for each of them.
+* TIP (MICRO 2021): 57 bytes, that is 456 bits, of storage, for a core that retires four instructions in a cycle. (The paper was not at hand; its abstract has
+  the errors.)
 * TEA (ISCA 2023): 249 bits a core, beside the events of each instruction in flight; 0.1 % more power
   (hdl.handle.net/11250/3155643).
 * The unit: {flops} flip-flops. They hold two targets (126), the PC (63), the details (32 and 2 of state), the culprit of a flush (74),
-  the period counter and its start value (62), and two counters of discarded overflows (64). TIP and TEA take period and interrupt from
-  a counter that the core has, and give no targets.
+  the period counter and its start value (62), and two counters of discarded overflows (64). Others
+  take period and interrupt from a counter that the core has.
 
 ## What a core carries per instruction in flight
 
@@ -114,7 +114,6 @@ def main():
     parser.add_argument("-o", "--output")
     options = parser.parse_args()
     sys.path.insert(0, os.path.join(TOP, "tests/accuracy"))
-    import io
     from columns import wrapped  # pylint: disable=import-outside-toplevel
     text = io.StringIO()
     write(text, "tests/rtl/cost.py -o Documentation/rtl-cost.md")
