@@ -87,6 +87,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-daemon-") as share:
     console = read(f"{share}/console")
     reports = {name: [report(path, share) for path in sorted(glob.glob(f"{share}/{name}/pesa-*.data"))]
                for name in [*parts, "killed.first"]}
+    os.symlink(".", f"{share}/share")  # what the board calls /share/hot is there below --symfs
     profile = counts_of("divide", f"{share}/clock", share)
 
 why = f"status {done.returncode}\n{done.stdout}{done.stderr}{''.join(logs.values())}{console[-2000:]}"
