@@ -19,10 +19,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from accuracy import PESA  # noqa: E402  pylint: disable=wrong-import-position
+from accuracy import PESA, Failed  # noqa: E402  pylint: disable=wrong-import-position
 from columns import replace_between  # noqa: E402  pylint: disable=wrong-import-position
+from pool import run  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
-from trials import SYSROOT, Failed, interval, run, seeds_of  # noqa: E402  pylint: disable=wrong-import-position
+from trials import SYSROOT, interval, seeds_of  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- what-if: begin -->\n", "<!-- what-if: end -->\n"
 PERIOD = 500

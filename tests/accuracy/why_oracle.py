@@ -186,7 +186,7 @@ def agreement(every, rows, model=None, in_order=False, verbose=False):
 
 def trial(seed, core, arguments):
     from random_program import Program  # pylint: disable=import-outside-toplevel
-    from trials import run  # pylint: disable=import-outside-toplevel
+    from pool import run  # pylint: disable=import-outside-toplevel
     from why import rounds_of  # pylint: disable=import-outside-toplevel
     with tempfile.TemporaryDirectory(prefix="pesa-why-") as folder:
         path = os.path.join(folder, str(seed))

@@ -20,7 +20,7 @@ if not QEMU or not shutil.which(GUEST_CC):
 os.environ["PESA"] = PESA
 sys.path.insert(0, os.path.join(TOP, "tests/accuracy"))
 import why_oracle  # noqa: E402  pylint: disable=wrong-import-position
-from trials import Failed  # noqa: E402  pylint: disable=wrong-import-position
+from accuracy import Failed  # noqa: E402  pylint: disable=wrong-import-position
 
 # Loops of one reason each: name -> (rounds, lines before the loop, lines of the loop).
 LOOPS = {
