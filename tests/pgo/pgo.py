@@ -110,8 +110,20 @@ class Input:
 
     def __init__(self, name, make, folder):
         os.makedirs(folder, exist_ok=True)
-        self.arguments, self.standard_input = make(name, folder)
-        self.hash = hash_of(folder, [word for word in self.arguments if not word.startswith("/")], self.standard_input or b"")
+        self.words, self.standard_input = make(name, folder)
+        self.output = os.path.join(folder, "output")
+        self.remove_output()
+        self.hash = hash_of(folder, [word for word in self.words if not word.startswith("/")], self.standard_input or b"")
+
+    def remove_output(self):
+        if os.path.exists(self.output):
+            os.remove(self.output)
+
+    @property
+    def arguments(self):
+        """For one run: a program may do otherwise where its output is there already."""
+        self.remove_output()
+        return self.words
 
 
 @functools.lru_cache(maxsize=None)
