@@ -5,6 +5,7 @@
  * Rust demangler omits.
  */
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,24 @@
 struct readable {
 	char *text; /* terminated, if there is any */
 	size_t length, room;
-	bool no_memory;
+	bool no_memory, too_long, rust;
+	jmp_buf *leave;
 };
+
+/* Numbers and references within a name let twenty bytes of it stand for gigabytes. */
+#define READABLE_MAX 65536
+
+/*
+ * End a demangler that would go on for hours: it takes no other answer.  A jump loses nothing: the one
+ * for C++ has no memory but the stack, and that for Rust only while it prints an identifier, which has
+ * no blanks.
+ */
+static void leave_if_over(struct readable *readable, const char *part, size_t length)
+{
+	if ((readable->too_long || readable->no_memory) &&
+	    (!readable->rust || memchr(part, ' ', length)))
+		longjmp(*readable->leave, 1);
+}
 
 static void add_part(const char *part, size_t length, void *context)
 {
@@ -25,8 +42,17 @@ static void add_part(const char *part, size_t length, void *context)
 	size_t wanted = readable->length + length + 1;
 	char *grown;
 
-	if (readable->no_memory || !length)
+	if (!length)
 		return; /* an empty part may have no address */
+	if (readable->no_memory) {
+		leave_if_over(readable, part, length);
+		return;
+	}
+	if (wanted > READABLE_MAX) {
+		readable->too_long = true;
+		leave_if_over(readable, part, length);
+		return;
+	}
 	if (wanted > readable->room) {
 		wanted = wanted < 64 ? 64 : 2 * wanted;
 		grown = realloc(readable->text, wanted);
@@ -44,8 +70,16 @@ static void add_part(const char *part, size_t length, void *context)
 
 static bool demangle(const char *name, struct readable *readable)
 {
+	jmp_buf leave;
+
+	if (setjmp(leave))
+		return false;
+	readable->leave = &leave;
+	readable->rust = true;
 	if (rust_demangle_callback(name, DMGL_PARAMS, add_part, readable))
 		return true;
+	readable->rust = false;
+	readable->too_long = false;
 	readable->length = 0;
 	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, add_part, readable);
 }
@@ -63,7 +97,7 @@ struct pesa_error *pesa_demangle(const char *name, char **result)
 		free(readable.text);
 		return pesa_error_no_memory();
 	}
-	if (!mangled) {
+	if (!mangled || readable.too_long) {
 		free(readable.text);
 		readable.text = NULL;
 	}

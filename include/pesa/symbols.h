@@ -127,8 +127,8 @@ struct pesa_error *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t d
  * @one_thread @object_owns */
 size_t pesa_symbols_refused(const struct pesa_symbols *symbols, const char **first);
 
-/** Demangle a C++ (Itanium) or Rust (legacy, v0) name.  *readable: NULL if it is not mangled; the caller
- * frees it.
+/** Demangle a C++ (Itanium) or Rust (legacy, v0) name.  *readable: NULL if it is not mangled, or would be
+ * longer than 64 KiB; the caller frees it.
  * @any_thread @caller_owns */
 struct pesa_error *pesa_demangle(const char *name, char **readable);
 

@@ -125,7 +125,7 @@ def numerals(folder):
 
 def mirror():
     """Where this machine's apt gets the distribution from."""
-    targets = run(["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"]).decode()
+    targets = run(["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"], environment=os.environ).decode()
     for line in targets.splitlines():
         site, _, origin = line.partition(" ")
         if origin == "Debian":
@@ -150,8 +150,8 @@ def sysroot(suite, packages):
         apt = ["apt-get", "-qq", "-o", f"Dir::Etc={work}/etc/apt", "-o", f"Dir::State={work}/state", "-o", f"Dir::State::status={work}/status",
                "-o", f"Dir::Cache={work}/cache", "-o", "APT::Architecture=riscv64", "-o", "APT::Architectures::=riscv64",
                "-o", "APT::Sandbox::User=", "-o", "APT::Install-Recommends=false"]
-        run(apt + ["update"], timeout=APT_SECONDS)
-        run(apt + ["-y", "--download-only", "install", "libc6"] + sorted(packages), timeout=APT_SECONDS)
+        run(apt + ["update"], timeout=APT_SECONDS, environment=os.environ)
+        run(apt + ["-y", "--download-only", "install", "libc6"] + sorted(packages), timeout=APT_SECONDS, environment=os.environ)
         files = os.path.join(work, "root")
         for folder in ("bin", "lib", "sbin"):
             os.makedirs(os.path.join(files, "usr", folder))

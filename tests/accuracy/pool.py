@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Commands of trials, and trials that run side by side: what there is of them when the user interrupts."""
 import concurrent.futures
+import os
 import shlex
 import subprocess
 import sys
@@ -8,9 +9,13 @@ import sys
 from accuracy import Failed  # pylint: disable=wrong-import-position
 
 
-def run(words, accepted=(0,), timeout=300):
+# What is on the stack when a program starts is the same in each run, whoever starts it.
+ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "PESA_QEMU") if name in os.environ} | {"LC_ALL": "C"}
+
+
+def run(words, accepted=(0,), timeout=300, environment=None):
     """What a command prints; any other status than the accepted ones is a failure."""
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False, env=environment or ENVIRONMENT)
     if done.returncode not in accepted:
         raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
     return done.stdout

@@ -10,7 +10,7 @@ import tempfile
 
 from tap import PESA, GUEST_CC, check, end
 
-LOOP = "int main(void) { volatile long s = 0; for (long i = 0; i < 6000000; i++) s += i; return 0; }\n"
+LOOP = "int main(void) { volatile long s = 0; for (long i = 0; i < 40000000; i++) s += i; return 0; }\n"
 
 
 def on_terminal(*command):

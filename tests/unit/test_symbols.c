@@ -527,6 +527,7 @@ static void names_are_demangled_as_cxxfilt_does(void **state)
 		{"_RNvC6_123foo3bar", "123foo::bar"},
 		{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
 	};
+	char *lifetimes;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(mangled) / sizeof(*mangled); i++) {
@@ -555,6 +556,13 @@ static void names_are_demangled_as_cxxfilt_does(void **state)
 	assert_null(demangled(""));
 	/* Its parts are empty, and have no address. */
 	assert_null(demangled("_RC0stdo3_niglf"));
+	/* A function with 2 lifetimes; with a quarter of a million; with 200 million million. */
+	lifetimes = demangled("_RINvC1a1bFG0_EuE");
+	assert_non_null(lifetimes);
+	assert_non_null(strstr(lifetimes, "for<'a, 'b"));
+	free(lifetimes);
+	assert_null(demangled("_RINvC1a1bFGzzz_EuE"));
+	assert_null(demangled("_RINvC1a1bFGzzzzzzzz_EuE"));
 }
 
 static void maps_of_just_in_time_code_name_it_and_later_lines_hold(void **state)
