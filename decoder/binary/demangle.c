@@ -18,7 +18,7 @@ struct readable {
 	char *text; /* terminated, if there is any */
 	size_t length, room;
 	bool no_memory, too_long, rust;
-	jmp_buf *leave;
+	jmp_buf leave; /* from the demangler */
 };
 
 /* Numbers and references within a name let twenty bytes of it stand for gigabytes. */
@@ -33,7 +33,7 @@ static void leave_if_over(struct readable *readable, const char *part, size_t le
 {
 	if ((readable->too_long || readable->no_memory) &&
 	    (!readable->rust || memchr(part, ' ', length)))
-		longjmp(*readable->leave, 1);
+		longjmp(readable->leave, 1);
 }
 
 static void add_part(const char *part, size_t length, void *context)
@@ -70,11 +70,8 @@ static void add_part(const char *part, size_t length, void *context)
 
 static bool demangle(const char *name, struct readable *readable)
 {
-	jmp_buf leave;
-
-	if (setjmp(leave))
+	if (setjmp(readable->leave))
 		return false;
-	readable->leave = &leave;
 	readable->rust = true;
 	if (rust_demangle_callback(name, DMGL_PARAMS, add_part, readable))
 		return true;
