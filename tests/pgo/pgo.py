@@ -36,6 +36,7 @@ import threading
 
 import inputs
 import report
+from pool import ENVIRONMENT  # found by inputs
 
 TOP, O = inputs.TOP, os.path.abspath(os.environ.get("O", os.path.join(inputs.TOP, "build")))
 PESA = os.environ.get("PESA", os.path.join(O, "bin/pesa"))
@@ -46,8 +47,6 @@ SYSROOT = [] if os.uname().machine == "riscv64" else ["--sysroot", "/usr/riscv64
 FLAGS = {"lua": "-Dluai_makeseed(L)=5u"}
 # What -fauto-profile enables, and what costs more than it wins (Documentation/pgo.md).
 GCC_FLAGS = "-fno-tracer -fno-unroll-loops"
-# What is on the stack when a program starts is the same in each run.
-ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "PESA_QEMU") if name in os.environ} | {"LC_ALL": "C"}
 locks, locks_lock = {}, threading.Lock()
 only_cached = False
 

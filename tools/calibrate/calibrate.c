@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pesa calibrate: learn where interrupts are taken, on loops of which it is known what holds them up. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "decoder/base/number.h"
 #include "tools/calibrate/learn.h"
@@ -149,23 +147,16 @@ static const struct argp argp = {
 
 static struct pesa_error *write_program(const struct microloops *loops, const char *path)
 {
-	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-	struct pesa_error *error = NULL;
-	size_t done = 0;
+	FILE *stream = fopen(path, "wxe");
+	bool failed;
 
-	if (file < 0)
+	if (!stream)
 		return pesa_error_system(errno, "cannot create %s", path);
-	while (done < loops->size && !error) {
-		ssize_t written = write(file, loops->file + done, loops->size - done);
-
-		if (written < 0 && errno != EINTR)
-			error = pesa_error_system(errno, "cannot write %s", path);
-		else if (written > 0)
-			done += (size_t)written;
-	}
-	if (close(file) && !error)
-		error = pesa_error_system(errno, "cannot write %s", path);
-	return error;
+	failed = fchmod(fileno(stream), 0700) ||
+		 fwrite(loops->file, 1, loops->size, stream) != loops->size;
+	if (fclose(stream) || failed)
+		return pesa_error_system(errno, "cannot write %s", path);
+	return NULL;
 }
 
 /* What pesa record is called with. */

@@ -41,6 +41,18 @@ bool pesa_path_libexec(const char *name, char path[PATH_MAX])
 	       try_path(path, PESA_LIBEXEC, "/", name);
 }
 
+struct pesa_error *pesa_path_run(const char *name, char *const *argv)
+{
+	char path[PATH_MAX];
+
+	if (pesa_path_libexec(name, path))
+		execv(path, argv);
+	else
+		errno = ENOENT;
+	return pesa_error_create(PESA_ERROR_NOT_FOUND, "%s: %s; is pesa installed in full?", path,
+				 strerror(errno));
+}
+
 bool pesa_path_data(const char *name, char path[PATH_MAX])
 {
 	char prefix[PATH_MAX];

@@ -15,6 +15,8 @@
  * A file that the binary loads ("pesa-vcore-1.so"); false: missing, `path` is where it should be.
  */
 bool pesa_path_libexec(const char *name, char path[PATH_MAX]);
+/* Run such a program in the place of this one.  Returns the reason if that is impossible. */
+struct pesa_error *pesa_path_run(const char *name, char *const *argv);
 /* A directory of data files ("cores"); result as above. */
 bool pesa_path_data(const char *name, char path[PATH_MAX]);
 /* A program in PATH, or the name itself if it has a slash. */

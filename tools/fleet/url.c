@@ -8,17 +8,12 @@
 
 #include "decoder/base/wall_time.h"
 #include "decoder/fleet/schema.h"
+#include "tools/files/fleet_open.h"
 
-#define PLAIN	      "clickhouse://"
 #define WITH_TLS      "clickhouses://"
 #define NS_PER_SECOND INT64_C(1000000000)
 #define PORT	      "8123"
 #define TLS_PORT      "8443"
-
-bool fleet_url_is(const char *path)
-{
-	return !strncmp(path, PLAIN, strlen(PLAIN)) || !strncmp(path, WITH_TLS, strlen(WITH_TLS));
-}
 
 void fleet_url_free(struct fleet_url *url)
 {
@@ -185,7 +180,7 @@ struct pesa_error *fleet_url_parse(const char *text, int64_t now, struct fleet_u
 	char *whole;
 
 	*url = (struct fleet_url){.tls = !strncmp(text, WITH_TLS, strlen(WITH_TLS))};
-	if (!fleet_url_is(text))
+	if (!fleet_is_url(text))
 		return wrong("not the URL of a database");
 	url->text = strdup(text);
 	if (!url->text)

@@ -27,8 +27,6 @@ struct fleet_url {
 	uint32_t since_time, until_time;			   /* s since 1970; 0: none */
 };
 
-/* Whether a path is such a URL. */
-bool fleet_url_is(const char *path);
 /* Take it apart.  `now`: ns since 1970.  Freed with fleet_url_free(). */
 struct pesa_error *fleet_url_parse(const char *text, int64_t now, struct fleet_url *url);
 void fleet_url_free(struct fleet_url *url);

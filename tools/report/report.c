@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pesa report: shows where the cycles went, by binary, function, source line or instruction. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -559,14 +558,10 @@ static bool is_interactive(const struct report_options *wanted)
 /* Run the program that shows it.  Returns if that is impossible, after a message. */
 static void run_screen(char **argv)
 {
-	char path[PATH_MAX];
+	struct pesa_error *error = pesa_path_run("pesa-report", argv);
 
-	if (pesa_path_libexec("pesa-report", path))
-		execv(path, argv);
-	else
-		errno = ENOENT;
-	profile_complain("report", "%s: %s; is pesa installed in full? (--stdio prints text)", path,
-			 strerror(errno));
+	profile_complain("report", "%s (--stdio prints text)", error->message);
+	pesa_error_free(error);
 }
 
 int report_command(int argc, char **argv, report_screen *screen)
