@@ -142,7 +142,7 @@ static const struct column samples[] = {
 	{"lost", U64, ROW_LOST},
 	{0},
 };
-static const struct column recordings[] = {
+static const struct column recorded[] = {
 	{"attempt", U64, ATTEMPT},
 	{"service", TEXT, SERVICE},
 	{"digest", TEXT, DIGEST},
@@ -182,7 +182,7 @@ static const struct {
 		 "causes, pc_binary, pc, to1_binary, to1, to2_binary, to2, branches, chain, "
 		 "process, thread, samples, periods, squares, lost"},
 	[FLEET_RECORDINGS] =
-		{"recordings", recordings,
+		{"recordings", recorded,
 		 "attempt, service, digest, begin, end, host, core, arch, cpu, cpu_id, "
 		 "capabilities, cmdline, samples, lost, left_out, damaged_records, damaged_bytes, "
 		 "counts.name, counts.value"},
@@ -200,11 +200,18 @@ const char *fleet_table_columns(enum fleet_table table)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-struct maker {
+/* A row of a table: which record of which recording. */
+struct origin {
 	const struct fleet_recording *recording;
+	uint32_t index;
+};
+
+struct maker {
+	const struct fleet_recording *recording; /* of the row that is made */
 	const char *service;
-	uint64_t core;
 	struct perfdata_buffer *out;
+	struct origin *row;
+	uint32_t rows, room;
 };
 
 static void put_string(const struct maker *maker, const char *text)
@@ -233,7 +240,7 @@ static bool put_recorded(const struct maker *maker, enum source source)
 
 	switch (source) {
 	case ATTEMPT:
-		native_u64(maker->out, 0);
+		native_u64(maker->out, recording->attempt);
 		break;
 	case SERVICE:
 		put_string(maker, maker->service);
@@ -272,7 +279,7 @@ static bool put_recorded(const struct maker *maker, enum source source)
 		put_text(maker, recording->capabilities);
 		break;
 	case CORE:
-		native_u64(maker->out, maker->core);
+		native_u64(maker->out, recording->core);
 		break;
 	case RECORDED_SAMPLES:
 		native_u64(maker->out, recording->samples);
@@ -288,16 +295,6 @@ static bool put_recorded(const struct maker *maker, enum source source)
 		break;
 	case LEFT_OUT:
 		native_u64(maker->out, recording->left_out);
-		break;
-	case COUNT_NAMES:
-		native_u64(maker->out, recording->counts);
-		for (size_t i = 0; i < recording->counts; i++)
-			put_text(maker, recording->count[i].name);
-		break;
-	case COUNT_VALUES:
-		native_u64(maker->out, recording->counts);
-		for (size_t i = 0; i < recording->counts; i++)
-			native_u64(maker->out, recording->count[i].value);
 		break;
 	default:
 		return false;
@@ -450,24 +447,25 @@ static const struct fleet_place *chain_places(const struct fleet_recording *reco
 
 static void put_chains(const struct maker *maker, enum source source)
 {
-	const struct fleet_recording *recording = maker->recording;
-	const uint32_t chains_count = recording->chains.index.count;
 	uint64_t end = 0;
 	size_t count;
 
-	for (uint32_t i = 0; i < chains_count; i++) {
-		const struct fleet_chain *chain = distinct_records_at(&recording->chains, i);
+	for (uint32_t i = 0; i < maker->rows; i++) {
+		const struct origin *row = &maker->row[i];
+		const struct fleet_chain *chain =
+			distinct_records_at(&row->recording->chains, row->index);
 
 		if (source == CHAIN) {
 			native_u64(maker->out, chain->number);
 			continue;
 		}
-		chain_places(recording, i, &count);
+		chain_places(row->recording, row->index, &count);
 		end += count;
 		native_u64(maker->out, end);
 	}
-	for (uint32_t i = 0; source != CHAIN && i < chains_count; i++) {
-		const struct fleet_place *place = chain_places(recording, i, &count);
+	for (uint32_t i = 0; source != CHAIN && i < maker->rows; i++) {
+		const struct fleet_place *place =
+			chain_places(maker->row[i].recording, maker->row[i].index, &count);
 
 		for (size_t j = 0; j < count; j++) {
 			struct fleet_place copy;
@@ -479,40 +477,114 @@ static void put_chains(const struct maker *maker, enum source source)
 	}
 }
 
-static uint32_t rows_of(const struct fleet_recording *recording, enum fleet_table table)
+/* A column with one value a recording, whose names or values are a list, has the ends of the lists first. */
+static void put_counts(const struct maker *maker, enum source source)
 {
-	switch (table) {
-	case FLEET_BINARIES:
-		return recording->binaries.index.count;
-	case FLEET_CHAINS:
-		return recording->chains.index.count;
-	case FLEET_EVENTS:
-		return recording->events.index.count;
-	case FLEET_SAMPLES:
-		return recording->rows.index.count;
-	default:
-		return 1;
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < maker->rows; i++) {
+		end += maker->row[i].recording->counts;
+		native_u64(maker->out, end);
+	}
+	for (uint32_t i = 0; i < maker->rows; i++) {
+		const struct fleet_recording *recording = maker->row[i].recording;
+
+		for (size_t j = 0; j < recording->counts; j++)
+			if (source == COUNT_VALUES)
+				native_u64(maker->out, recording->count[j].value);
+			else
+				put_text(&(struct maker){.recording = recording, .out = maker->out},
+					 recording->count[j].name);
 	}
 }
 
-static void put_column(const struct maker *maker, enum fleet_table table, enum source source,
-		       uint32_t rows)
+static void put_column(struct maker *maker, enum fleet_table table, enum source source)
 {
-	const struct fleet_recording *recording = maker->recording;
-
 	if (table == FLEET_CHAINS) {
 		put_chains(maker, source);
 		return;
 	}
-	for (uint32_t i = 0; i < rows; i++)
+	if (source == COUNT_NAMES || source == COUNT_VALUES) {
+		put_counts(maker, source);
+		return;
+	}
+	for (uint32_t i = 0; i < maker->rows; i++) {
+		const struct fleet_recording *recording = maker->row[i].recording;
+		const uint32_t index = maker->row[i].index;
+
+		maker->recording = recording;
 		if (put_recorded(maker, source))
 			continue;
-		else if (table == FLEET_SAMPLES)
-			put_of_row(maker, source, distinct_records_at(&recording->rows, i));
+		if (table == FLEET_SAMPLES)
+			put_of_row(maker, source, distinct_records_at(&recording->rows, index));
 		else if (table == FLEET_EVENTS)
-			put_of_event(maker, source, distinct_records_at(&recording->events, i));
+			put_of_event(maker, source, distinct_records_at(&recording->events, index));
 		else
-			put_of_binary(maker, source, distinct_records_at(&recording->binaries, i));
+			put_of_binary(maker, source,
+				      distinct_records_at(&recording->binaries, index));
+	}
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* The records that a table has rows of; NULL: one row a recording. */
+static const struct distinct_records *records_of(const struct fleet_recording *recording,
+						 enum fleet_table table)
+{
+	switch (table) {
+	case FLEET_BINARIES:
+		return &recording->binaries;
+	case FLEET_CHAINS:
+		return &recording->chains;
+	case FLEET_EVENTS:
+		return &recording->events;
+	case FLEET_SAMPLES:
+		return &recording->rows;
+	default:
+		return NULL;
+	}
+}
+
+static struct pesa_error *add_row(struct maker *maker, const struct fleet_recording *recording,
+				  uint32_t index)
+{
+	if (maker->rows == maker->room) {
+		uint32_t room = maker->room ? 2 * maker->room : 1024;
+		struct origin *grown = reallocarray(maker->row, room, sizeof(*grown));
+
+		if (!grown)
+			return pesa_error_no_memory();
+		maker->row = grown;
+		maker->room = room;
+	}
+	maker->row[maker->rows++] = (struct origin){recording, index};
+	return NULL;
+}
+
+/* The rows of a recording, without those of numbers that were sent. */
+static struct pesa_error *add_rows(struct maker *maker, const struct fleet_recording *recording,
+				   enum fleet_table table, struct fleet_sent *sent)
+{
+	const struct distinct_records *records = records_of(recording, table);
+	struct distinct_records *known =
+		sent && table < FLEET_NUMBERED ? &sent->numbers[table] : NULL;
+	const uint32_t count = records ? records->index.count : 1;
+	struct pesa_error *error = NULL;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		if (known) {
+			const uint32_t before = known->index.count;
+			const uint32_t number =
+				distinct_records_get(known, distinct_records_at(records, i));
+
+			if (number == DISTINCT_NONE)
+				return pesa_error_no_memory();
+			if (number < before)
+				continue;
+		}
+		error = add_row(maker, recording, i);
+	}
+	return error;
 }
 
 static struct pesa_error *make_block(struct maker *maker, enum fleet_table table,
@@ -521,7 +593,7 @@ static struct pesa_error *make_block(struct maker *maker, enum fleet_table table
 	const struct column *column = tables[table].column;
 	unsigned int columns = 0;
 
-	block->rows = rows_of(maker->recording, table);
+	block->rows = maker->rows;
 	if (!block->rows)
 		return NULL;
 	while (column[columns].name)
@@ -532,32 +604,40 @@ static struct pesa_error *make_block(struct maker *maker, enum fleet_table table
 		native_column(maker->out, column[i].name, column[i].type);
 		if (column[i].source == ATTEMPT)
 			block->attempt = block->bytes.size;
-		put_column(maker, table, column[i].source, block->rows);
+		put_column(maker, table, column[i].source);
 	}
 	return block->bytes.failed ? pesa_error_no_memory() : NULL;
 }
 
-/* The hash of what has to be equal for cycles to be comparable. */
-static uint64_t core_of(const struct fleet_recording *recording)
-{
-	struct pesa_digest digest = {0};
-
-	pesa_digest_text(&digest, fleet_text(recording, recording->arch));
-	pesa_digest_text(&digest, fleet_text(recording, recording->capabilities));
-	return digest.lane[0];
-}
-
-struct pesa_error *fleet_blocks_make(const struct fleet_recording *recording, const char *service,
+struct pesa_error *fleet_blocks_make(const struct fleet_recording *recordings, size_t count,
+				     const char *service, struct fleet_sent *sent,
 				     struct fleet_blocks *blocks)
 {
-	struct maker maker = {
-		.recording = recording, .service = service, .core = core_of(recording)};
+	struct maker maker = {.service = service};
 	struct pesa_error *error = NULL;
 
 	*blocks = (struct fleet_blocks){0};
-	for (unsigned int i = 0; i < FLEET_TABLES && !error; i++)
-		error = make_block(&maker, (enum fleet_table)i, &blocks->table[i]);
+	for (unsigned int table = 0; table < FLEET_TABLES && !error; table++) {
+		maker.rows = 0;
+		for (size_t i = 0; i < count && !error; i++)
+			error = add_rows(&maker, &recordings[i], (enum fleet_table)table, sent);
+		if (!error)
+			error = make_block(&maker, (enum fleet_table)table, &blocks->table[table]);
+	}
+	free(maker.row);
 	return error;
+}
+
+void fleet_sent_begin(struct fleet_sent *sent)
+{
+	for (unsigned int i = 0; i < FLEET_NUMBERED; i++)
+		distinct_records_begin(&sent->numbers[i], sizeof(uint64_t), sizeof(uint64_t));
+}
+
+void fleet_sent_free(struct fleet_sent *sent)
+{
+	for (unsigned int i = 0; i < FLEET_NUMBERED; i++)
+		distinct_records_free(&sent->numbers[i]);
 }
 
 void fleet_blocks_free(struct fleet_blocks *blocks)

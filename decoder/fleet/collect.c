@@ -118,6 +118,15 @@ static struct pesa_error *take_capabilities(struct collector *collector)
 	return error;
 }
 
+static uint64_t core_of(const struct fleet_recording *recording)
+{
+	struct pesa_digest digest = {0};
+
+	pesa_digest_text(&digest, fleet_text(recording, recording->arch));
+	pesa_digest_text(&digest, fleet_text(recording, recording->capabilities));
+	return digest.lane[0];
+}
+
 static struct pesa_error *take_counts(struct collector *collector)
 {
 	struct fleet_recording *recording = collector->recording;
@@ -159,6 +168,7 @@ static struct pesa_error *take_facts(struct collector *collector)
 	recording->cpus = pesa_perfdata_cpus(reader);
 	if (!error)
 		error = take_capabilities(collector);
+	recording->core = core_of(recording);
 	return error ? error : take_counts(collector);
 }
 

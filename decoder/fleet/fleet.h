@@ -94,7 +94,9 @@ struct fleet_count {
 
 /* A recording, counted. */
 struct fleet_recording {
-	char digest[33]; /* of the file, hexadecimal */
+	char digest[33];  /* of the file, hexadecimal */
+	uint64_t attempt; /* the random number of an attempt to send it; 0: none yet */
+	uint64_t core;	  /* the hash of what has to be equal for cycles to be comparable */
 	/* Texts by number; "" where the file does not tell. */
 	uint32_t host, os_release, cmdline, arch, cpu, cpu_id;
 	uint32_t capabilities; /* "NAME=VALUE", one a line; "": none are known */
@@ -153,8 +155,20 @@ struct fleet_blocks {
 	} table[FLEET_TABLES];
 };
 
-/* Make the blocks of a recording of a service.  Freed with fleet_blocks_free(), also after an error. */
-struct pesa_error *fleet_blocks_make(const struct fleet_recording *recording, const char *service,
+/* What the database has of the tables whose rows say what a number stands for: one row of each number is
+ * enough. */
+#define FLEET_NUMBERED (FLEET_EVENTS + 1)
+struct fleet_sent {
+	struct distinct_records numbers[FLEET_NUMBERED]; /* uint64_t, by table */
+};
+void fleet_sent_begin(struct fleet_sent *sent);
+void fleet_sent_free(struct fleet_sent *sent);
+
+/* Make the blocks of recordings of a service.  Numbers in `sent` get no row, others are added to it: it
+ * has to be forgotten when their rows do not arrive.  NULL: each gets a row.  The blocks are freed with
+ * fleet_blocks_free(), also after an error. */
+struct pesa_error *fleet_blocks_make(const struct fleet_recording *recordings, size_t count,
+				     const char *service, struct fleet_sent *sent,
 				     struct fleet_blocks *blocks);
 void fleet_blocks_free(struct fleet_blocks *blocks);
 /* Put the number of an attempt into the rows; `bytes` are those of the block. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesa store and reports of a database, measured on two ClickHouse servers of this machine (loopback only).
 
-  fleet.py [--samples N] [--hosts N] [--days N] [--distinct N] [--file-samples N]
+  fleet.py [--samples N] [--hosts N] [--days N] [--distinct N] [--file-samples N] [--files N] [--clients N]
 
 Synthetic rows are made by the servers themselves: a recording for each host and ten minutes, a hundredth as many rows as
 samples, drawn from a pool of distinct records.  The insert rate and the size of perf.data are measured on recordings of the
@@ -135,7 +135,19 @@ def synthetic(servers, name, samples, hosts, distinct, days):
         server.ask(f"DROP DATABASE {name}")
 
 
-def files(servers, work, wanted):
+def store(urls, paths):
+    """Store recordings, by as many clients at once as there are URLs; the time, and what each says."""
+    begin = time.monotonic()
+    clients = [subprocess.Popen([PESA, "store", "--json", "--to", url, *paths[i::len(urls)]], stdout=subprocess.PIPE, text=True)
+               for i, url in enumerate(urls)]
+    summaries = [json.loads(client.communicate()[0]) for client in clients]
+    taken = time.monotonic() - begin
+    if any(client.returncode for client in clients):
+        sys.exit("a client could not store all")
+    return taken, {name: sum(each[name] for each in summaries) for name in ("samples", "rows", "bytes_sent")}
+
+
+def files(servers, work, wanted, count, most_clients):
     """Recordings of the virtual core, stored; and the same as perf.data."""
     with open(f"{work}/program.c", "w", encoding="utf-8") as file:
         file.write(PROGRAM)
@@ -143,23 +155,21 @@ def files(servers, work, wanted):
     pesa("record", "-q", "-c", "257", "-o", f"{work}/once.data", "--", f"{work}/program", "1")
     repeat = os.path.join(BUILD, "tests/tools/repeat_recording")
     subprocess.run([repeat, f"{work}/once.data", f"{work}/long.data", str(wanted)], check=True)
-    for server in servers:
-        pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/files")
-    url = f"clickhouse://127.0.0.1:{servers[0].http}/files"
-    paths = []
-    for i in range(8):
-        paths.append(f"{work}/{i}.data")
-        shutil.copy(f"{work}/long.data", paths[-1])
-        with open(paths[-1], "ab") as file:
-            file.write(bytes(8 * (i + 1)))  # another digest
-    begin = time.monotonic()
-    done = subprocess.run([PESA, "store", "--json", "--to", url, *paths], capture_output=True, text=True)
-    taken = time.monotonic() - begin
-    summary = json.loads(done.stdout)
     size = os.path.getsize(f"{work}/long.data")
-    samples = summary["samples"] // len(paths)
-    print(f"\npesa store, {len(paths)} files: {summary['samples']} samples, {summary['rows']} rows, {taken:.2f} s, "
-          f"{summary['samples'] / taken / 1e6:.2f} million samples/s, {summary['bytes_sent'] / summary['samples']:.3f} bytes a sample sent")
+    paths = [f"{work}/{i}.data" for i in range(count)]
+    for i, path in enumerate(paths):
+        shutil.copy(f"{work}/long.data", path)
+        with open(path, "ab") as file:
+            file.write(bytes(8 * (i + 1)))  # another digest
+    for clients in (n for n in (1, 2, 4, 8, 16) if n <= most_clients):
+        for server in servers:
+            pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/files{clients}")
+        taken, sums = store([f"clickhouse://127.0.0.1:{servers[i % len(servers)].http}/files{clients}" for i in range(clients)], paths)
+        print(f"pesa store, {count} files, {clients} at once: {sums['samples']} samples, {sums['rows']} rows, {taken:.2f} s, "
+              f"{sums['samples'] / taken / 1e6:.2f} million samples/s, {sums['bytes_sent'] / sums['samples']:.3f} bytes a sample sent", flush=True)
+    for path in paths:
+        os.unlink(path)
+    samples = sums["samples"] // count
     ours, _ = timed(lambda: pesa("report", "--json", "-i", f"{work}/long.data"), runs=2)
     print(f"perf.data of {samples} samples: {size / samples:.2f} bytes a sample, pesa report {ours:.2f} s")
     perf = shutil.which("perf")
@@ -171,11 +181,13 @@ def files(servers, work, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=float, default=1e9)
+    parser.add_argument("--samples", type=float, default=1e9, help="of the synthetic database; 0: none")
     parser.add_argument("--hosts", type=int, default=2000)
     parser.add_argument("--days", type=int, default=1)
     parser.add_argument("--distinct", type=int, default=20000)
     parser.add_argument("--file-samples", type=float, default=1e6)
+    parser.add_argument("--files", type=int, default=8, help="recordings that are stored")
+    parser.add_argument("--clients", type=int, default=1, help="store them by 1, 2, 4 ... clients at once, up to so many")
     parser.add_argument("--growth", action="store_true", help="also with other numbers of hosts, days, distinct records")
     wanted = parser.parse_args()
     if not clickhouse.PROGRAM or not QEMU:
@@ -183,7 +195,9 @@ def main():
     work = tempfile.mkdtemp(prefix="pesa-bench-fleet-")
     servers = clickhouse.start(work, 2)
     try:
-        files(servers, work, int(wanted.file_samples))
+        files(servers, work, int(wanted.file_samples), wanted.files, wanted.clients)
+        if not wanted.samples:
+            return
         print("\n| samples | hosts | days | distinct records | rows | bytes a row | bytes a sample | first report, s | next, s |")
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
         samples = int(wanted.samples)

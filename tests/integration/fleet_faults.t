@@ -3,7 +3,6 @@
 """A database of two servers while servers, networks and senders fail: 50 recordings of 5 hosts, each counted once in the end."""
 import http.client
 import http.server
-import json
 import os
 import random
 import signal
@@ -16,7 +15,7 @@ import urllib.parse
 
 import clickhouse
 from profile_store import Pusher
-from same_numbers import differences, in_order
+from same_numbers import differences, in_order, numbers
 from tap import BUILD, PESA, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip, skip_all
 
 if not clickhouse.PROGRAM:
@@ -37,18 +36,8 @@ def pesa(*words):
     return command(PESA, *words, env=plain)
 
 
-def numbers(path, *words):
-    run = pesa(*words, "--json", "-i", path)
-    if run.returncode:
-        return {"failed": run.stderr.decode()}
-    whole = json.loads(run.stdout)
-    for name in ("input", "cmdline", "distinct_records", "problems"):
-        whole.pop(name, None)
-    return in_order(whole)
-
-
 def report(path):
-    return numbers(path, "report", "--sort", "dso,symbol,insn")
+    return numbers(path, "report", "--sort", "dso,symbol,insn", env=plain)
 
 
 def same(url, merged, what):
@@ -126,6 +115,8 @@ class Network(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     lost = {"request": 0, "answer": 0}
     failing = True
+    poison = None  # rows with these bytes are refused
+    table, passed = None, None  # when rows of the table have arrived: a function that is called
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -133,6 +124,9 @@ class Network(http.server.BaseHTTPRequestHandler):
         if fate < 0.06:
             Network.lost["request"] += 1
             self.close_connection = True
+            return
+        if Network.poison and Network.poison in body:
+            self.answer(500, b"Code: 117, e.displayText() = DB::Exception: Incorrect data, e.what() = DB::Exception\n")
             return
         try:
             there = http.client.HTTPConnection("127.0.0.1", servers[0].http, timeout=60)
@@ -146,10 +140,15 @@ class Network(http.server.BaseHTTPRequestHandler):
             Network.lost["answer"] += 1
             self.close_connection = True
             return
-        self.send_response(answer.status)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
+        if Network.table and f".{Network.table}_all " in urllib.parse.unquote(self.path):
+            Network.passed()
+        self.answer(answer.status, text)
+
+    def answer(self, status, text):
         try:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
             self.wfile.write(text)
         except OSError:
             self.close_connection = True
@@ -160,6 +159,9 @@ class Network(http.server.BaseHTTPRequestHandler):
 
 class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
+
+    def handle_error(self, *_):
+        """A sender that is killed resets its connection."""
 
 
 network = Threads(("127.0.0.1", 0), Network)
@@ -207,7 +209,7 @@ check(recordings == FILES and attempts > FILES, "rows of repeated and broken att
 same(direct, "merged.data", "the report of the database is that of the merged recordings, number for number")
 check(held > report("merged.data")["samples"], "which is less than what the rows add up to", held)
 for words in (("topdown",), ("report", "--sort", "comm"), ("report", "--sort", "symbol", "--children")):
-    of_store, of_merged = numbers(direct, *words), numbers("merged.data", *words)
+    of_store, of_merged = numbers(direct, *words, env=plain), numbers("merged.data", *words, env=plain)
     for node in of_store.get("nodes", []) + of_merged.get("nodes", []):
         node.pop("instructions")
     for group in of_store.get("groups", []) + of_merged.get("groups", []):
@@ -218,6 +220,54 @@ for words in (("topdown",), ("report", "--sort", "comm"), ("report", "--sort", "
 for host in (0, 3):
     pesa("merge", "-q", "-o", "host.data", *files[host::HOSTS])
     same(f"{direct}?host=board{host}", "host.data", f"host=board{host} has the recordings of that host")
+
+# ---- Recordings that are sent together
+
+for server in servers:
+    pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/batch")
+batch = f"clickhouse://127.0.0.1:{servers[0].http}/batch"
+behind = f"clickhouse://127.0.0.1:{network.server_address[1]}/batch"
+inserts = []
+
+
+def counting(body):
+    """How many inserts it takes to run something."""
+    inserts.clear()
+    Network.table, Network.passed = "recordings", lambda: inserts.append(1)
+    body()
+    Network.table = None
+    return len(inserts)
+
+
+for table in ("binaries", "samples", "recordings"):
+    Network.table, Network.passed = table, lambda: client.kill()  # pylint: disable=unnecessary-lambda
+    client = subprocess.Popen([PESA, "store", "-q", "--to", behind, *files], env=plain, stderr=subprocess.DEVNULL)
+    client.wait()
+    Network.table = None
+    if table != "recordings":
+        away = pesa("report", "-i", batch)
+        check(client.returncode == -signal.SIGKILL and away.returncode == 1 and b"no samples" in away.stderr,
+              f"of {FILES} recordings whose sender was killed behind {table} none counts", (client.returncode, away.stderr))
+    else:
+        same(batch, "merged.data", "when all rows have arrived, all count, though the sender never heard of it")
+together = counting(lambda: pesa("store", "-q", "--to", behind, *files))
+check(together == 1, f"{FILES} recordings are one insert a table", together)
+same(batch, "merged.data", "sent again, they count once")
+
+for server in servers:
+    pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/poison")
+bad = 23
+with open("cut.data", "wb") as out, open(files[5], "rb") as whole:
+    out.write(whole.read()[:50])
+poisonous = subprocess.run([MAKE, "poison.data"], input=description(1).replace("board1", "poisonous"), capture_output=True, text=True)
+Network.poison = b"poisonous"
+stored = pesa("store", "--to", behind.replace("/batch", "/poison"), *files[:bad], "poison.data", "cut.data", "absent.data", *files[bad:])
+Network.poison = None
+lines = stored.stderr.decode().splitlines()
+check(stored.returncode == 1 and len(lines) == 3 and all(sum(name in line for line in lines) == 1 for name in ("poison.data", "cut.data", "absent.data")),
+      "one that the server refuses, one that is damaged and one that is not there are told", stored.stderr)
+check(f"{FILES} of {FILES + 3} recordings".encode() in stored.stdout, "and how many are stored", stored.stdout)
+same(batch.replace("/batch", "/poison"), "merged.data", "the others, which were sent with them, count once")
 
 # ---- A disk that is full
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesad sends its intervals to a database, is killed, and goes on: the database has what its store has, each interval once."""
 import glob
-import json
 import os
 import re
 import signal
@@ -11,7 +10,7 @@ import tempfile
 import time
 
 import clickhouse
-from same_numbers import differences, in_order
+from same_numbers import differences, in_order, numbers
 from tap import BUILD, PESA, bail_out, check, command, end, needs, plain_environment, skip_all
 
 if not clickhouse.PROGRAM:
@@ -90,9 +89,7 @@ if merged.returncode:
     bail_out(merged.stderr.decode())
 answers = []
 for path in (url + "?service=web", "merged.data"):
-    whole = json.loads(pesa("report", "--json", "-i", path).stdout)
-    for name in ("input", "cmdline", "distinct_records", "problems"):
-        whole.pop(name, None)
+    whole = numbers(path, "report", env=plain)
     # Memory with code that a process made: the database has all of it as one, since it keeps no process numbers.
     made = [row for row in whole["functions"] if row["dso"].startswith("//anon")]
     whole["functions"] = [row for row in whole["functions"] if row not in made]

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import clickhouse
-from tap import BUILD, PESA, TOP, bail_out, check, command, end, needs, plain_environment, skip, skip_all
+from tap import BUILD, PESA, TOP, bail_out, check, command, end, needs, plain_environment, run, skip, skip_all
 
 if not clickhouse.PROGRAM:
     skip_all(needs(clickhouse.PACKAGE))
@@ -26,15 +26,12 @@ def pesa(*words):
 
 
 def shown(*words):
-    run = pesa(*words)
-    if run.returncode:
-        bail_out(words, run.stderr.decode())
-    return run.stdout.decode()
+    return run(PESA, *words, env=plain)
 
 
 def refused(why, what, *words):
-    run = pesa(*words)
-    check(run.returncode == 1 and why in run.stderr and run.stderr.count(b"\n") == 1 and not run.stdout, what, run.stderr)
+    done = pesa(*words)
+    check(done.returncode == 1 and why in done.stderr and done.stderr.count(b"\n") == 1 and not done.stdout, what, done.stderr)
 
 
 def samples(url):
@@ -77,8 +74,8 @@ shown("store", "-q", "--to", as_writer, *files)
 check(samples(as_reader) == TAKEN, "a user that may only read reads")
 refused(b"not stored", "and stores nothing", "store", "-q", "--to", as_reader, files[0])
 refused(b"0600", "a file of a password that others can read is refused", "report", "-i", plain_url + "?password-file=open")
-run = pesa("report", "-i", plain_url + "?password-file=wrong")
-check(run.returncode == 1 and b"other" not in run.stderr, "a wrong password is refused, and not shown", run.stderr)
+done = pesa("report", "-i", plain_url + "?password-file=wrong")
+check(done.returncode == 1 and b"other" not in done.stderr, "a wrong password is refused, and not shown", done.stderr)
 if not tls:
     skip("TLS", needs("openssl"))
 else:

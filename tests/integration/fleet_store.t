@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 
 import clickhouse
-from same_numbers import differences, in_order
-from tap import PESA, GUEST_CC, QEMU, bail_out, check, command, end, needs, plain_environment, skip_all
+from same_numbers import differences, in_order, numbers
+from tap import PESA, GUEST_CC, QEMU, check, command, end, needs, plain_environment, run, skip_all
 
 if not clickhouse.PROGRAM:
     skip_all(needs(clickhouse.PACKAGE))
@@ -39,23 +39,12 @@ def pesa(*words):
 
 
 def shown(*words):
-    run = pesa(*words)
-    if run.returncode:
-        bail_out(words, run.stderr.decode())
-    return run.stdout.decode()
+    return run(PESA, *words, env=plain)
 
 
 def without_origin(text):
     """Lines in any order (equal weights are in the order of the address space), but for what names files and records."""
     return sorted(line for line in text.splitlines() if "distinct" not in line and "recordings" not in line)
-
-
-def numbers(path, *words):
-    """All that a command says as JSON, but for what names files, and the number of records that were walked."""
-    whole = json.loads(shown(*words, "--json", "-i", path))
-    for name in ("input", "cmdline", "distinct_records"):
-        whole.pop(name, None)
-    return in_order(whole)
 
 
 def same_report(url, merged, what):
@@ -64,7 +53,7 @@ def same_report(url, merged, what):
 
 
 def report(path):
-    return numbers(path, "report", "--sort", "dso,symbol,insn")
+    return numbers(path, "report", "--sort", "dso,symbol,insn", env=plain)
 
 
 with open("program.c", "w", encoding="utf-8") as file:
@@ -81,9 +70,9 @@ servers = clickhouse.start(work, 2)
 single = f"clickhouse://127.0.0.1:{servers[0].http}/single"
 cluster = f"clickhouse://127.0.0.1:{servers[0].http}/fleet"
 
-run = pesa("store", "--to", single, files[0])
-check(run.returncode == 1 and b"--create" in run.stderr and run.stderr.count(b"\n") == 1,
-      "a database without tables is refused, with the command that makes them", run.stderr)
+done = pesa("store", "--to", single, files[0])
+check(done.returncode == 1 and b"--create" in done.stderr and done.stderr.count(b"\n") == 1,
+      "a database without tables is refused, with the command that makes them", done.stderr)
 shown("store", "--create", "--to", single)
 shown("store", "--create", "--to", single)
 for server in servers:
@@ -98,7 +87,7 @@ for url, what in ((single, "one server"), (cluster, "two servers")):
     same_report(url, "merged.data", f"{what}: report shows what it shows of the merged recordings, number for number; "
                 "recordings that are stored again count once")
 for words in (("topdown", "--by", "symbol"), ("annotate", "order")):
-    of_store, of_merged = numbers(cluster, *words), numbers("merged.data", *words)
+    of_store, of_merged = numbers(cluster, *words, env=plain), numbers("merged.data", *words, env=plain)
     for node in of_store.get("nodes", []) + of_merged.get("nodes", []):
         node.pop("instructions")  # the first ones, among equal ones
     differ = list(differences(in_order(of_store), in_order(of_merged)))
@@ -120,20 +109,20 @@ url = cluster + "?service=half%27s%20%5C%20%22name%22"
 same_report(url, "half.data", "service= chooses, also by a name with quotes")
 same_report(cluster + "?service=sort&since=1h", "merged.data", "since= chooses")
 for choice in ("service=none", "service=%27%20OR%201%3D1%20--", "host=nobody", "until=2001-01-01"):
-    run = pesa("report", "-i", cluster + "?" + choice)
-    check(run.returncode == 1 and b"no samples" in run.stderr, f"{choice} finds nothing, and says so", run.stderr)
+    done = pesa("report", "-i", cluster + "?" + choice)
+    check(done.returncode == 1 and b"no samples" in done.stderr, f"{choice} finds nothing, and says so", done.stderr)
 for bad, why in (("clickhouse://u:p@h/db", b"password-file"), (cluster + "?colour=red", b"colour"), ("clickhouse://h/a;b", b"letters"),
                  (cluster + "?password=x", b"password-file"), ("clickhouse://127.0.0.1:1/db", b"127.0.0.1:1")):
-    run = pesa("report", "-i", bad)
-    check(run.returncode == 1 and why in run.stderr and run.stderr.count(b"\n") == 1, f"{bad} is refused with one line",
-          run.stderr)
-run = pesa("script", "-i", cluster)
-check(run.returncode == 1 and b"counts" in run.stderr, "pesa script, which prints each sample, refuses a database", run.stderr)
+    done = pesa("report", "-i", bad)
+    check(done.returncode == 1 and why in done.stderr and done.stderr.count(b"\n") == 1, f"{bad} is refused with one line",
+          done.stderr)
+done = pesa("script", "-i", cluster)
+check(done.returncode == 1 and b"counts" in done.stderr, "pesa script, which prints each sample, refuses a database", done.stderr)
 os.makedirs(f"root{work}")
 os.rename("two", f"root{work}/two")
 differ = list(differences(in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", url))["functions"]),
                           in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", "half.data"))["functions"])))
 check(not differ, "programs are found below --symfs, by path and build id, as for a file", "\n".join(differ))
-run = pesa("store", "--to", cluster, "merged.data")
-check(run.returncode == 1 and b"merged" in run.stderr, "a merged file is refused", run.stderr)
+done = pesa("store", "--to", cluster, "merged.data")
+check(done.returncode == 1 and b"merged" in done.stderr, "a merged file is refused", done.stderr)
 end()

@@ -69,6 +69,7 @@ struct pesa_error *database_open(const struct fleet_url *url, struct database *d
 	struct pesa_error *error;
 
 	*database = (struct database){.url = url};
+	fleet_sent_begin(&database->sent);
 	error = server_open(url, &database->server);
 	if (error)
 		return error;
@@ -104,6 +105,7 @@ void database_close(struct database *database)
 {
 	server_close(database->server);
 	database->server = NULL;
+	fleet_sent_free(&database->sent);
 }
 
 static struct pesa_error *run(struct server *server, const struct perfdata_buffer *sql)
@@ -250,26 +252,27 @@ static struct pesa_error *insert(struct database *database, enum fleet_table tab
 	return error;
 }
 
-struct pesa_error *database_put(struct database *database, const struct fleet_recording *recording,
-				const char *service, uint64_t *bytes)
+struct pesa_error *database_put(struct database *database, struct fleet_recording *recordings,
+				size_t count, const char *service, uint64_t *bytes)
 {
-	struct fleet_blocks blocks;
-	uint64_t attempt;
-	struct pesa_error *error = fleet_blocks_make(recording, service, &blocks);
+	struct fleet_blocks blocks = {0};
+	struct pesa_error *error = NULL;
 
 	*bytes = 0;
+	for (size_t i = 0; i < count && !error; i++)
+		error = make_attempt(&recordings[i].attempt);
 	if (!error)
-		error = make_attempt(&attempt);
+		error = fleet_blocks_make(recordings, count, service, &database->sent, &blocks);
 	for (unsigned int i = 0; i < FLEET_TABLES && !error; i++) {
-		struct fleet_block *block = &blocks.table[i];
-
-		if (!block->rows)
-			continue;
-		fleet_block_set_attempt(block, block->bytes.bytes, attempt);
-		error = insert(database, (enum fleet_table)i, block);
-		*bytes += block->bytes.size;
+		if (blocks.table[i].rows)
+			error = insert(database, (enum fleet_table)i, &blocks.table[i]);
+		*bytes += blocks.table[i].bytes.size;
 	}
 	fleet_blocks_free(&blocks);
+	if (error) { /* what arrived is not known */
+		fleet_sent_free(&database->sent);
+		fleet_sent_begin(&database->sent);
+	}
 	return error;
 }
 

@@ -12,6 +12,7 @@ struct database {
 	const struct fleet_url *url;
 	struct server *server;
 	bool cluster; /* it is spread over several servers */
+	struct fleet_sent sent;
 };
 
 /* Connect, and see that its tables are those of this version.  Closed with database_close(), also after
@@ -27,9 +28,10 @@ struct pesa_error *database_create(const struct fleet_url *url, const char *clus
 struct pesa_error *database_drop_before(const struct fleet_url *url, uint32_t before,
 					unsigned int *days);
 
-/* Send a recording.  It counts as soon as all of it has arrived, and once. */
-struct pesa_error *database_put(struct database *database, const struct fleet_recording *recording,
-				const char *service, uint64_t *bytes);
+/* Send recordings, all in one insert for each table.  Each counts as soon as all of it has arrived, and
+ * once; after an error none may be taken as sent. */
+struct pesa_error *database_put(struct database *database, struct fleet_recording *recordings,
+				size_t count, const char *service, uint64_t *bytes);
 
 /* Read what the URL chooses into a file of counted records. */
 struct pesa_error *database_get(struct database *database, const char *path);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -130,39 +131,105 @@ static const struct argp argp = {
 
 /* ---- Storing --------------------------------------------------------------------------------- */
 
+/* As many recordings as are sent together. */
+#define BATCH_FILES 256
+#define BATCH_BYTES (16 << 20)
+
 struct totals {
 	size_t stored;
 	uint64_t samples, rows, bytes;
 };
 
-static bool store_one(struct database *database, const struct store_options *wanted,
-		      const char *path, struct totals *totals)
-{
-	const struct fleet_collect_options collect = {.symbol_root = wanted->symbol_root,
-						      .bucket = FLEET_BUCKET};
-	struct fleet_recording recording;
-	struct pesa_error *error = fleet_collect(path, &collect, &recording);
-	uint64_t bytes = 0;
+struct batch {
+	struct database *database;
+	const struct store_options *wanted;
+	struct totals totals;
+	struct fleet_recording recording[BATCH_FILES];
+	const char *path[BATCH_FILES];
+	size_t count, bytes;
+};
 
-	if (!error) {
-		error = database_put(database, &recording, wanted->service, &bytes);
-		error = pesa_error_prefix(error, "%s: not stored: ", path);
-	}
-	if (!error) {
+static struct pesa_error *put(struct batch *batch, size_t first, size_t count)
+{
+	struct totals *totals = &batch->totals;
+	uint64_t bytes;
+	struct pesa_error *error = database_put(batch->database, &batch->recording[first], count,
+						batch->wanted->service, &bytes);
+
+	for (size_t i = first; i < first + count && !error; i++) {
+		const struct fleet_recording *recording = &batch->recording[i];
+
 		totals->stored++;
-		totals->samples += recording.samples;
-		totals->rows += recording.rows.index.count;
-		totals->bytes += bytes;
-		if (recording.damaged_records || recording.damaged_bytes)
+		totals->samples += recording->samples;
+		totals->rows += recording->rows.index.count;
+		if (recording->damaged_records || recording->damaged_bytes)
 			profile_complain(COMMAND,
 					 "%s: damaged, the rest is stored (%" PRIu64
 					 " records, %" PRIu64 " bytes not read)",
-					 path, recording.damaged_records, recording.damaged_bytes);
+					 batch->path[i], recording->damaged_records,
+					 recording->damaged_bytes);
 	}
-	fleet_recording_free(&recording);
-	if (error)
+	totals->bytes += error ? 0 : bytes;
+	return error;
+}
+
+/* Send what was collected: together, or one by one if that fails, since one of them may be the reason. */
+static void send_batch(struct batch *batch)
+{
+	struct pesa_error *error = batch->count > 1 ? put(batch, 0, batch->count) : NULL;
+
+	if (error || batch->count == 1)
+		for (size_t i = 0; i < batch->count; i++) {
+			struct pesa_error *its = put(batch, i, 1);
+
+			if (its)
+				profile_fail(COMMAND, pesa_error_prefix(its, "%s: not stored: ",
+									batch->path[i]));
+		}
+	pesa_error_free(error);
+	for (size_t i = 0; i < batch->count; i++)
+		fleet_recording_free(&batch->recording[i]);
+	batch->count = batch->bytes = 0;
+}
+
+static void add_recording(struct batch *batch, const char *path)
+{
+	const struct fleet_collect_options collect = {.symbol_root = batch->wanted->symbol_root,
+						      .bucket = FLEET_BUCKET};
+	struct fleet_recording *recording = &batch->recording[batch->count];
+	struct pesa_error *error = fleet_collect(path, &collect, recording);
+
+	if (error) {
+		fleet_recording_free(recording);
 		profile_fail(COMMAND, error);
-	return !error;
+		return;
+	}
+	batch->path[batch->count++] = path;
+	batch->bytes += recording->rows.index.count * recording->rows.size + recording->places.used;
+	if (batch->count == BATCH_FILES || batch->bytes >= BATCH_BYTES)
+		send_batch(batch);
+}
+
+static struct pesa_error *store_all(const struct fleet_url *url, const struct store_options *wanted,
+				    struct totals *totals)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+	struct database database;
+	struct pesa_error *error;
+
+	if (!batch)
+		return pesa_error_no_memory();
+	error = database_open(url, &database);
+	batch->database = &database;
+	batch->wanted = wanted;
+	for (size_t i = 0; i < wanted->inputs && !error; i++)
+		add_recording(batch, wanted->input[i]);
+	if (!error)
+		send_batch(batch);
+	database_close(&database);
+	*totals = batch->totals;
+	free(batch);
+	return error;
 }
 
 static struct pesa_error *print_json(const struct store_options *wanted,
@@ -188,7 +255,6 @@ static struct pesa_error *print_json(const struct store_options *wanted,
 static int store(const struct fleet_url *url, const struct store_options *wanted)
 {
 	struct totals totals = {0};
-	struct database database;
 	struct pesa_error *error = NULL;
 	unsigned int before;
 
@@ -201,10 +267,7 @@ static int store(const struct fleet_url *url, const struct store_options *wanted
 	}
 	if (error || !wanted->inputs)
 		return error ? profile_fail(COMMAND, error) : 0;
-	error = database_open(url, &database);
-	for (size_t i = 0; i < wanted->inputs && !error; i++)
-		store_one(&database, wanted, wanted->input[i], &totals);
-	database_close(&database);
+	error = store_all(url, wanted, &totals);
 	if (!error && wanted->summary.wants_json)
 		error = print_json(wanted, &totals);
 	if (error)

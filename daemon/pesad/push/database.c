@@ -42,7 +42,7 @@ struct pesa_error *push_parcel_make(const char *path, const char *service, uint6
 	struct pesa_error *error = fleet_collect(path, &options, &recording);
 
 	if (!error)
-		error = fleet_blocks_make(&recording, service, &blocks);
+		error = fleet_blocks_make(&recording, 1, service, NULL, &blocks);
 	if (!error)
 		error = parcel_write(&blocks, out);
 	fleet_blocks_free(&blocks);
