@@ -10,6 +10,7 @@
 
 #include "decoder/binary/binaries.h"
 #include "decoder/binary/code.h"
+#include "decoder/binary/symbol_file.h"
 #include "decoder/binary/symbol_kernel.h"
 #include "pesa/riscv.h"
 
@@ -314,6 +315,19 @@ static struct pesa_error *settle_file(const struct attempts *attempts, const str
 		      dso->build_id_size ? " or into perf's build-id cache" : "");
 }
 
+/* Ask debuginfod servers, if there are any; what they send is used only if it has the build id. */
+static struct pesa_error *fetch(struct attempts *attempts, struct pesa_dso *dso,
+				struct binary *binary)
+{
+	char *path = NULL;
+	struct pesa_error *error = pesa_symbol_file_fetch(dso->build_id, dso->build_id_size, &path);
+
+	if (!error && path)
+		error = attempt(attempts, dso, binary, &path);
+	free(path);
+	return error;
+}
+
 static struct pesa_error *open_file(struct pesa_binaries *binaries, struct pesa_dso *dso,
 				    struct binary *binary)
 {
@@ -330,6 +344,8 @@ static struct pesa_error *open_file(struct pesa_binaries *binaries, struct pesa_
 			error = attempt(&attempts, dso, binary, &attempts.path[i]);
 		free(attempts.path[i]);
 	}
+	if (!error && attempts.best != ATTEMPT_USED && dso->kind == PESA_DSO_FILE)
+		error = fetch(&attempts, dso, binary);
 	if (!error)
 		error = settle_file(&attempts, binary, dso, deleted);
 	pesa_error_free(attempts.why);

@@ -2,8 +2,8 @@
 /*
  * Binaries: the files of the dsos of a recording.
  *
- * pesa_binaries_open() searches the file of a dso below the root, at its path, and in perf's
- * build-id cache.  Its text is used only if its build id is the recorded one (or none was recorded);
+ * pesa_binaries_open() searches the file of a dso below the root, at its path, in perf's build-id
+ * cache, and asks the servers in DEBUGINFOD_URLS.  Its text is used only if its build id is the recorded one (or none was recorded);
  * otherwise the dso's status and problem describe the reason.  Lookups use what is open.
  */
 #ifndef DECODER_BINARY_BINARIES_H

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +95,77 @@ struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
 	return NULL;
 }
 
+/* What an open file is called.  *path is unchanged if it has no name. */
+static struct pesa_error *path_of_descriptor(int descriptor, char **path)
+{
+	char link[64], target[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+	length = readlink(link, target, sizeof(target));
+	if (length <= 0 || (size_t)length >= sizeof(target))
+		return NULL;
+	*path = strndup(target, (size_t)length);
+	return *path ? NULL : pesa_error_no_memory();
+}
+
+struct pesa_error *pesa_symbol_file_fetch(const uint8_t *build_id, size_t size, char **path)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+	struct pesa_symbol_file *file;
+	struct pesa_error *error;
+	Dwfl_Module *module;
+	char *name = NULL;
+	Elf *elf = NULL;
+	int descriptor = -1;
+
+	if (!size || !servers || !*servers)
+		return NULL;
+	error = begin(NULL, &file);
+	if (error)
+		return error;
+	module = dwfl_report_module(file->dwfl, "fetched", 0, UINT64_C(1) << 56);
+	if (module && !dwfl_module_report_build_id(module, build_id, size, 0))
+		descriptor = dwfl_build_id_find_elf(module, NULL, "fetched", 0, &name, &elf);
+	if (descriptor >= 0) {
+		error = path_of_descriptor(descriptor, path);
+		close(descriptor);
+	}
+	elf_end(elf);
+	free(name);
+	pesa_symbol_file_free(file);
+	return error;
+}
+
+/* Open what a server sent.  *result is unchanged if it is another file. */
+static struct pesa_error *open_fetched(const char *path, const uint8_t *build_id, size_t size,
+				       const char *root, struct pesa_symbol_file **result)
+{
+	struct pesa_symbol_file *file;
+	struct pesa_error *error = pesa_symbol_file_open(path, root, &file);
+	const void *its_id;
+	GElf_Addr bias;
+	ssize_t its_size;
+
+	if (error && error->code != PESA_ERROR_NO_MEMORY) {
+		pesa_error_free(error);
+		return NULL;
+	}
+	if (error)
+		return error;
+	its_size = dwelf_elf_gnu_build_id(dwfl_module_getelf(file->module, &bias), &its_id);
+	if (its_size > 0 && (size_t)its_size <= size && !memcmp(its_id, build_id, (size_t)its_size))
+		*result = file;
+	else
+		pesa_symbol_file_free(file);
+	return NULL;
+}
+
 struct pesa_error *pesa_symbol_file_open_by_id(const uint8_t *build_id, size_t size,
 					       const char *root, struct pesa_symbol_file **result)
 {
-	const char *home = getenv("HOME"), *servers = getenv("DEBUGINFOD_URLS");
-	char digits[2 * 64 + 1], *candidate[3] = {NULL};
+	const char *home = getenv("HOME");
+	char digits[2 * 64 + 1], *candidate[3] = {NULL}, *fetched = NULL;
 	struct pesa_symbol_file *file = NULL;
 	struct pesa_error *error = NULL;
 
@@ -120,22 +187,13 @@ struct pesa_error *pesa_symbol_file_open_by_id(const uint8_t *build_id, size_t s
 		free(candidate[i]);
 	if (error)
 		return error;
-	if (!file && servers && *servers) {
-		error = begin(root, &file);
-		if (error)
-			return error;
-		/* A range as wide as the user address space; libdwfl queries the servers through
-		 * find_elf. */
-		file->module = dwfl_report_module(file->dwfl, digits, 0, UINT64_C(1) << 56);
-		if (!file->module ||
-		    dwfl_module_report_build_id(file->module, build_id, size, 0) != 0 ||
-		    dwfl_module_getsymtab(file->module) <= 0) {
-			pesa_symbol_file_free(file);
-			file = NULL;
-		} else {
-			dwfl_report_end(file->dwfl, NULL, NULL);
-		}
-	}
+	if (!file)
+		error = pesa_symbol_file_fetch(build_id, size, &fetched);
+	if (!error && fetched)
+		error = open_fetched(fetched, build_id, size, root, &file);
+	free(fetched);
+	if (error)
+		return error;
 	if (!file)
 		return pesa_error_create(PESA_ERROR_NOT_FOUND, "nothing has build id %s", digits);
 	*result = file;

@@ -31,6 +31,11 @@ struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
  */
 struct pesa_error *pesa_symbol_file_open_by_id(const uint8_t *build_id, size_t size,
 					       const char *root, struct pesa_symbol_file **file);
+/*
+ * Fetch the program or library with a build id from the servers in DEBUGINFOD_URLS, whose client keeps it
+ * in its cache.  *path, which the caller owns, is unchanged if there is no server or none has it.
+ */
+struct pesa_error *pesa_symbol_file_fetch(const uint8_t *build_id, size_t size, char **path);
 void pesa_symbol_file_free(struct pesa_symbol_file *file);
 
 /* Add the functions to `table`. */
