@@ -108,13 +108,20 @@ void query_all_records(struct perfdata_buffer *sql, const struct fleet_selection
 	sql_add(sql, ") GROUP BY record FORMAT Native");
 }
 
-static void add_numbers(struct perfdata_buffer *sql, const char *column, const uint64_t *numbers,
-			size_t count)
+static void add_list(struct perfdata_buffer *sql, const char *column, const uint64_t *numbers,
+		     size_t count)
 {
 	sql_add(sql, " WHERE %s IN (", column);
 	for (size_t i = 0; i < count; i++)
 		sql_add(sql, "%s%" PRIu64, i ? "," : "", numbers[i]);
-	sql_add(sql, ") GROUP BY %s FORMAT Native", column);
+	sql_add(sql, ")");
+}
+
+static void add_numbers(struct perfdata_buffer *sql, const char *column, const uint64_t *numbers,
+			size_t count)
+{
+	add_list(sql, column, numbers, count);
+	sql_add(sql, " GROUP BY %s FORMAT Native", column);
 }
 
 void query_records(struct perfdata_buffer *sql, const struct fleet_selection *selection,
@@ -124,12 +131,37 @@ void query_records(struct perfdata_buffer *sql, const struct fleet_selection *se
 	add_numbers(sql, "record", numbers, count);
 }
 
-void query_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection,
-		    const uint64_t *numbers, size_t count)
+static void add_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection)
 {
 	sql_add(sql, "SELECT binary, min(kind), min(build_id), min(path), min(base)");
 	add_table(sql, selection, "binaries");
+}
+
+void query_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection,
+		    const uint64_t *numbers, size_t count)
+{
+	add_binaries(sql, selection);
 	add_numbers(sql, "binary", numbers, count);
+}
+
+void query_sampled_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection)
+{
+	add_binaries(sql, selection);
+	sql_add(sql, " WHERE binary GLOBAL IN (SELECT DISTINCT pc_binary");
+	add_table(sql, selection, "records");
+	sql_add(sql, ") GROUP BY binary ORDER BY binary FORMAT Native");
+}
+
+void query_unnamed_places(struct perfdata_buffer *sql, const struct fleet_selection *selection,
+			  const uint64_t *numbers, size_t count)
+{
+	sql_add(sql, "SELECT DISTINCT pc_binary, pc");
+	add_table(sql, selection, "records");
+	add_list(sql, "pc_binary", numbers, count);
+	sql_add(sql, " AND (pc_binary, pc) GLOBAL NOT IN (SELECT binary, pc");
+	add_table(sql, selection, "functions");
+	add_list(sql, "binary", numbers, count);
+	sql_add(sql, ") FORMAT Native");
 }
 
 void query_chains(struct perfdata_buffer *sql, const struct fleet_selection *selection,

@@ -39,7 +39,7 @@ void restore_free(struct restore *restore)
 }
 
 /* A text of an answer: what follows a zero is not of it. */
-static struct pesa_error *keep_text(struct restore *restore, struct native_slice slice,
+static struct pesa_error *keep_text(struct distinct_bytes *texts, struct native_slice slice,
 				    uint32_t *number)
 {
 	char text[RESTORED_TEXT_MAX + 1];
@@ -47,7 +47,7 @@ static struct pesa_error *keep_text(struct restore *restore, struct native_slice
 
 	memcpy(text, slice.bytes, size);
 	text[size] = '\0';
-	*number = distinct_text_get(&restore->texts, text);
+	*number = distinct_text_get(texts, text);
 	return *number == DISTINCT_NONE ? pesa_error_no_memory() : NULL;
 }
 
@@ -59,12 +59,6 @@ static struct pesa_error *refer(struct distinct_records *set, uint64_t number)
 	return NULL;
 }
 
-/* What all records of the sets begin with. */
-struct numbered {
-	uint64_t number;
-	bool known;
-};
-
 /* That of a number that was asked for; NULL: it was not, and nothing refers to it. */
 static void *asked_for(struct distinct_records *set, uint64_t number)
 {
@@ -74,7 +68,7 @@ static void *asked_for(struct distinct_records *set, uint64_t number)
 	if (index == DISTINCT_NONE)
 		return NULL;
 	if (index >= before) {
-		((struct numbered *)distinct_records_at(set, index))->known = true;
+		((struct restored_number *)distinct_records_at(set, index))->known = true;
 		return NULL;
 	}
 	return distinct_records_at(set, index);
@@ -93,20 +87,22 @@ static struct pesa_error *take_recording(struct restore *restore, const struct n
 {
 	struct restored_recordings *all = &restore->recordings, other = {0};
 	struct restored_recordings *into = all->count ? &other : all;
-	struct pesa_error *error = keep_text(restore, native_string(block, 0, row), &into->arch);
+	struct pesa_error *error =
+		keep_text(&restore->texts, native_string(block, 0, row), &into->arch);
 
 	if (!error)
-		error = keep_text(restore, native_string(block, 1, row), &into->capabilities);
+		error = keep_text(&restore->texts, native_string(block, 1, row),
+				  &into->capabilities);
 	if (!error)
-		error = keep_text(restore, native_string(block, 4, row), &into->host);
+		error = keep_text(&restore->texts, native_string(block, 4, row), &into->host);
 	if (!error)
-		error = keep_text(restore, native_string(block, 5, row), &into->cpu);
+		error = keep_text(&restore->texts, native_string(block, 5, row), &into->cpu);
 	if (!error)
-		error = keep_text(restore, native_string(block, 6, row), &into->cpu_id);
+		error = keep_text(&restore->texts, native_string(block, 6, row), &into->cpu_id);
 	if (!error)
-		error = keep_text(restore, native_string(block, 7, row), &into->cmdline);
+		error = keep_text(&restore->texts, native_string(block, 7, row), &into->cmdline);
 	if (!error)
-		error = keep_text(restore, native_string(block, 14, row), &into->service);
+		error = keep_text(&restore->texts, native_string(block, 14, row), &into->service);
 	if (error)
 		return error;
 	if (into == &other)
@@ -149,7 +145,7 @@ static struct pesa_error *take_count(struct restore *restore, const struct nativ
 		return pesa_error_no_memory();
 	restore->count = grown;
 	restore->count[restore->counts].value = native_number(block, 1, row);
-	return keep_text(restore, native_string(block, 0, row),
+	return keep_text(&restore->texts, native_string(block, 0, row),
 			 &restore->count[restore->counts++].name);
 }
 
@@ -247,9 +243,9 @@ static struct pesa_error *take_record(struct restore *restore, const struct nati
 					 "the database has a record that no recording has (kind "
 					 "%u, xlen %u)",
 					 key->kind, key->xlen);
-	error = keep_text(restore, native_string(block, 14, at), &key->process);
+	error = keep_text(&restore->texts, native_string(block, 14, at), &key->process);
 	if (!error)
-		error = keep_text(restore, native_string(block, 15, at), &key->thread);
+		error = keep_text(&restore->texts, native_string(block, 15, at), &key->thread);
 	if (!error)
 		error = refer(&restore->events, key->event);
 	if (!error)
@@ -264,8 +260,8 @@ static struct pesa_error *take_record(struct restore *restore, const struct nati
 	return error;
 }
 
-static const enum native_type binary_types[] = {NATIVE_U64, NATIVE_U8, NATIVE_STRING, NATIVE_STRING,
-						NATIVE_U64};
+const enum native_type restored_binary_types[RESTORED_BINARY_COLUMNS] = {
+	NATIVE_U64, NATIVE_U8, NATIVE_STRING, NATIVE_STRING, NATIVE_U64};
 
 static int digit(uint8_t character)
 {
@@ -292,6 +288,18 @@ static struct pesa_error *take_build_id(struct restored_binary *binary, struct n
 	return NULL;
 }
 
+struct pesa_error *restored_binary_read(const struct native_block *block, size_t row,
+					struct distinct_bytes *texts,
+					struct restored_binary *binary)
+{
+	struct pesa_error *error;
+
+	binary->kind = (uint8_t)native_number(block, 1, row);
+	binary->base = native_number(block, 4, row);
+	error = take_build_id(binary, native_string(block, 2, row));
+	return error ? error : keep_text(texts, native_string(block, 3, row), &binary->path);
+}
+
 static struct pesa_error *take_binary(struct restore *restore, const struct native_block *block,
 				      size_t row)
 {
@@ -301,11 +309,7 @@ static struct pesa_error *take_binary(struct restore *restore, const struct nati
 
 	if (!binary)
 		return NULL;
-	binary->kind = (uint8_t)native_number(block, 1, row);
-	binary->base = native_number(block, 4, row);
-	error = take_build_id(binary, native_string(block, 2, row));
-	if (!error)
-		error = keep_text(restore, native_string(block, 3, row), &binary->path);
+	error = restored_binary_read(block, row, &restore->texts, binary);
 	binary->known = !error;
 	return error;
 }
@@ -355,7 +359,7 @@ static struct pesa_error *take_event(struct restore *restore, const struct nativ
 	event->event.is_frequency = native_number(block, 5, row);
 	event->event.precise = (uint8_t)native_number(block, 6, row);
 	event->known = true;
-	return keep_text(restore, native_string(block, 1, row), &event->event.name);
+	return keep_text(&restore->texts, native_string(block, 1, row), &event->event.name);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -375,7 +379,7 @@ struct pesa_error *restore_take(struct restore *restore, enum restore_answer ans
 		[RESTORE_COUNTS] = {TYPES(count_types), take_count},
 		[RESTORE_SAMPLES] = {TYPES(sample_types), take_row},
 		[RESTORE_RECORDS] = {TYPES(record_types), take_record},
-		[RESTORE_BINARIES] = {TYPES(binary_types), take_binary},
+		[RESTORE_BINARIES] = {TYPES(restored_binary_types), take_binary},
 		[RESTORE_CHAINS] = {TYPES(chain_types), take_chain},
 		[RESTORE_EVENTS] = {TYPES(event_types), take_event},
 	};

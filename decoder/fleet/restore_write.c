@@ -110,41 +110,30 @@ static void use_chain(struct output *output, uint64_t number)
 		use_place(output, place_of_chain(bytes, i));
 }
 
-static struct pesa_error *unknown(const char *what, uint64_t number)
-{
-	return pesa_error_create(PESA_ERROR_FORMAT,
-				 "the database does not say what the %s %" PRIu64
-				 " of its samples is: was its table emptied?",
-				 what, number);
-}
-
 /* Everything that rows refer to has to be known before it is used. */
 static struct pesa_error *check_known(const struct restore *restore)
 {
-	for (uint32_t i = 0; i < restore->records.index.count; i++) {
-		const struct restored_record *record = distinct_records_at(&restore->records, i);
+	const struct {
+		const struct distinct_records *set;
+		const char *what;
+	} sets[] = {
+		{&restore->records, "record"},
+		{&restore->binaries, "binary"},
+		{&restore->chains, "call chain"},
+		{&restore->events, "event"},
+	};
 
-		if (!record->known)
-			return unknown("record", record->number);
-	}
-	for (uint32_t i = 0; i < restore->binaries.index.count; i++) {
-		const struct restored_binary *binary = distinct_records_at(&restore->binaries, i);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
+		for (uint32_t j = 0; j < sets[i].set->index.count; j++) {
+			const struct restored_number *one = distinct_records_at(sets[i].set, j);
 
-		if (!binary->known)
-			return unknown("binary", binary->number);
-	}
-	for (uint32_t i = 0; i < restore->chains.index.count; i++) {
-		const struct restored_chain *chain = distinct_records_at(&restore->chains, i);
-
-		if (!chain->known)
-			return unknown("call chain", chain->number);
-	}
-	for (uint32_t i = 0; i < restore->events.index.count; i++) {
-		const struct restored_event *event = distinct_records_at(&restore->events, i);
-
-		if (!event->known)
-			return unknown("event", event->number);
-	}
+			if (!one->known)
+				return pesa_error_create(PESA_ERROR_FORMAT,
+							 "the database does not say what the %s "
+							 "%" PRIu64 " of its samples is: was its "
+							 "table emptied?",
+							 sets[i].what, one->number);
+		}
 	return NULL;
 }
 

@@ -4,11 +4,18 @@
 #define DECODER_FLEET_RESTORED_H
 
 #include "decoder/fleet/fleet.h"
+#include "decoder/fleet/native.h"
 #include "decoder/fleet/restore.h"
 
 #define RESTORED_TEXT_MAX   4095
 #define RESTORED_CHAIN_MAX  2048
 #define RESTORED_COUNTS_MAX 4096
+
+/* What the records below begin with. */
+struct restored_number {
+	uint64_t number;
+	bool known;
+};
 
 struct restored_record {
 	uint64_t number;
@@ -27,6 +34,13 @@ struct restored_binary {
 	bool used;
 	uint64_t lowest, highest, start, length;
 };
+
+/* The columns of the answer to query_binaries(). */
+#define RESTORED_BINARY_COLUMNS 5
+extern const enum native_type restored_binary_types[RESTORED_BINARY_COLUMNS];
+struct pesa_error *restored_binary_read(const struct native_block *block, size_t row,
+					struct distinct_bytes *texts,
+					struct restored_binary *binary);
 
 struct restored_chain {
 	uint64_t number;

@@ -20,7 +20,7 @@
 #include "decoder/perfdata/buffer.h"
 #include "pesa/error.h"
 
-#define FLEET_SCHEMA_VERSION 3
+#define FLEET_SCHEMA_VERSION 4
 
 /* ---- sql.c: text of statements --------------------------------------------------------------- */
 
@@ -81,6 +81,10 @@ void query_binaries(struct perfdata_buffer *sql, const struct fleet_selection *s
 		    const uint64_t *numbers, size_t count);
 void query_chains(struct perfdata_buffer *sql, const struct fleet_selection *selection,
 		  const uint64_t *numbers, size_t count);
+/* The binaries that samples are of, and the places of some of them that have no name: functions.h. */
+void query_sampled_binaries(struct perfdata_buffer *sql, const struct fleet_selection *selection);
+void query_unnamed_places(struct perfdata_buffer *sql, const struct fleet_selection *selection,
+			  const uint64_t *numbers, size_t count);
 void query_events(struct perfdata_buffer *sql, const struct fleet_selection *selection,
 		  const uint64_t *numbers, size_t count);
 

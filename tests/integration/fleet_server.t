@@ -86,7 +86,7 @@ else:
 
 # ---- Older tables
 
-for table in ("records_view", "records", "records_all", "cycle_stacks_view", "binary_stacks_view", "cycle_stacks", "binary_stacks", "cycle_stacks_all", "binary_stacks_all",
+for table in ("functions", "functions_all", "records_view", "records", "records_all", "cycle_stacks_view", "binary_stacks_view", "cycle_stacks", "binary_stacks", "cycle_stacks_all", "binary_stacks_all",
               "binaries_all", "chains_all", "events_all", "hosts_all", "recordings_all", "samples_all"):
     server.ask(f"DROP TABLE pesa.{table}")
 server.ask("ALTER TABLE pesa.samples DROP COLUMN record")
@@ -105,7 +105,7 @@ server.ask("INSERT INTO pesa.pesa_schema SELECT 99, '', now()")
 refused(b"newer pesa", "tables of a newer version are refused", "report", "-i", as_reader)
 server.ask("DROP TABLE pesa.pesa_schema")
 server.ask("CREATE TABLE pesa.pesa_schema (version UInt32, cluster String, made DateTime) ENGINE = MergeTree() ORDER BY version")
-server.ask("INSERT INTO pesa.pesa_schema SELECT 3, '', now()")
+server.ask("INSERT INTO pesa.pesa_schema SELECT 4, '', now()")
 
 # ---- The dashboard
 
@@ -134,7 +134,7 @@ for panel in dashboard["panels"]:
     check("$" not in sql and len(answers[panel["title"]]) >= 1 and "rror" not in answers[panel["title"]][0][0],
           f"panel {panel['title']}: its query answers", answers[panel["title"]][:3])
 check({row[1] for row in answers["Cycles by state"]} == {"retiring", "stalled", "flushed", "drained"}, "states have their names")
-for title, column in (("Cycles by state", 2), ("Cycles by service", 2), ("Hosts", 1), ("Binaries", 2), ("Places", 3), ("Call chains", 0)):
+for title, column in (("Cycles by state", 2), ("Cycles by service", 2), ("Hosts", 1), ("Binaries", 2), ("Places", 4), ("Functions", 2), ("Functions by day", 2), ("Call chains", 0)):
     check(sum(float(row[column]) for row in answers[title]) == 1000 * TAKEN, f"panel {title} has every cycle once", answers[title])
 
 # ---- Retention

@@ -77,7 +77,7 @@ shown("store", "--create", "--to", single)
 shown("store", "--create", "--to", single)
 for server in servers:
     shown("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/fleet")
-check(servers[0].ask("SELECT max(version), count() FROM single.pesa_schema") == "3\t3", "tables are made once")
+check(servers[0].ask("SELECT max(version), count() FROM single.pesa_schema") == "4\t4", "tables are made once")
 
 for url, what in ((single, "one server"), (cluster, "two servers")):
     summary = json.loads(shown("store", "--json", "--service", "sort", "--to", url, *files))

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "decoder/fleet/functions.h"
 #include "decoder/fleet/native.h"
 #include "decoder/fleet/restore.h"
 #include "decoder/fleet/schema.h"
@@ -238,16 +239,15 @@ static struct pesa_error *make_attempt(uint64_t *attempt)
 	return NULL;
 }
 
-static struct pesa_error *insert(struct database *database, enum fleet_table table,
-				 const struct fleet_block *block)
+static struct pesa_error *insert(struct database *database, const char *table, const char *columns,
+				 const struct perfdata_buffer *rows)
 {
 	struct perfdata_buffer sql = {0};
 	struct pesa_error *error;
 
-	sql_add(&sql, "INSERT INTO %s.%s%s (%s) FORMAT Native", database->url->database,
-		fleet_table_name(table), database->cluster ? "_all" : "",
-		fleet_table_columns(table));
-	error = server_insert(database->server, &sql, block->bytes.bytes, block->bytes.size);
+	sql_add(&sql, "INSERT INTO %s.%s%s (%s) FORMAT Native", database->url->database, table,
+		database->cluster ? "_all" : "", columns);
+	error = server_insert(database->server, &sql, rows->bytes, rows->size);
 	perfdata_buffer_free(&sql);
 	return error;
 }
@@ -265,7 +265,9 @@ struct pesa_error *database_put(struct database *database, struct fleet_recordin
 		error = fleet_blocks_make(recordings, count, service, &database->sent, &blocks);
 	for (unsigned int i = 0; i < FLEET_TABLES && !error; i++) {
 		if (blocks.table[i].rows)
-			error = insert(database, (enum fleet_table)i, &blocks.table[i]);
+			error = insert(database, fleet_table_name((enum fleet_table)i),
+				       fleet_table_columns((enum fleet_table)i),
+				       &blocks.table[i].bytes);
 		*bytes += blocks.table[i].bytes.size;
 	}
 	fleet_blocks_free(&blocks);
@@ -277,6 +279,21 @@ struct pesa_error *database_put(struct database *database, struct fleet_recordin
 }
 
 /* ---- Out ------------------------------------------------------------------------------------- */
+
+static struct fleet_selection selection_of(const struct database *database)
+{
+	const struct fleet_url *url = database->url;
+
+	return (struct fleet_selection){
+		.database = url->database,
+		.cluster = database->cluster,
+		.service = url->service,
+		.host = url->host,
+		.cpu = url->cpu,
+		.since = url->since_time,
+		.until = url->until_time,
+	};
+}
 
 static struct pesa_error *ask(struct database *database, struct restore *restore,
 			      enum restore_answer answer, const struct perfdata_buffer *sql)
@@ -353,15 +370,7 @@ static struct pesa_error *ask_for_records(struct database *database, struct rest
 static struct pesa_error *get(struct database *database, struct restore *restore, const char *path)
 {
 	const struct fleet_url *url = database->url;
-	const struct fleet_selection selection = {
-		.database = url->database,
-		.cluster = database->cluster,
-		.service = url->service,
-		.host = url->host,
-		.cpu = url->cpu,
-		.since = url->since_time,
-		.until = url->until_time,
-	};
+	const struct fleet_selection selection = selection_of(database);
 	struct restore_totals totals;
 	char title[TITLE_MAX];
 	struct pesa_error *error = ask_for_samples(database, restore, &selection);
@@ -393,5 +402,74 @@ struct pesa_error *database_get(struct database *database, const char *path)
 	struct pesa_error *error = restore ? get(database, restore, path) : pesa_error_no_memory();
 
 	restore_free(restore);
+	return error;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+#define BINARIES_AT_ONCE 256
+
+/* Name the places of some binaries. */
+static struct pesa_error *name_some(struct database *database, struct fleet_functions *functions,
+				    const uint64_t *numbers, size_t count,
+				    struct database_named *named)
+{
+	const struct fleet_selection selection = selection_of(database);
+	struct perfdata_buffer sql = {0}, answer = {0}, block = {0};
+	uint64_t unnamed = 0;
+	uint32_t rows = 0;
+	struct pesa_error *error;
+
+	query_unnamed_places(&sql, &selection, numbers, count);
+	error = server_ask(database->server, &sql, &answer);
+	if (!error)
+		error = fleet_functions_name(functions, answer.bytes, answer.size, &block, &rows,
+					     &unnamed);
+	if (!error && rows)
+		error = insert(database, "functions", fleet_functions_columns(), &block);
+	if (!error) {
+		named->places += rows;
+		named->unnamed += unnamed;
+	}
+	perfdata_buffer_free(&sql);
+	perfdata_buffer_free(&answer);
+	perfdata_buffer_free(&block);
+	return error;
+}
+
+static struct pesa_error *name_all(struct database *database, struct fleet_functions *functions,
+				   struct database_named *named)
+{
+	const struct fleet_selection selection = selection_of(database);
+	struct perfdata_buffer sql = {0}, answer = {0};
+	const uint64_t *present;
+	size_t count;
+	struct pesa_error *error;
+
+	query_sampled_binaries(&sql, &selection);
+	error = server_ask(database->server, &sql, &answer);
+	if (!error)
+		error = fleet_functions_binaries(functions, answer.bytes, answer.size);
+	perfdata_buffer_free(&sql);
+	perfdata_buffer_free(&answer);
+	present = fleet_functions_present(functions, &count, &named->absent);
+	named->binaries = count + named->absent;
+	for (size_t i = 0; i < count && !error; i += BINARIES_AT_ONCE)
+		error = name_some(database, functions, present + i,
+				  count - i < BINARIES_AT_ONCE ? count - i : BINARIES_AT_ONCE,
+				  named);
+	return error;
+}
+
+struct pesa_error *database_name_functions(struct database *database, const char *root,
+					   struct database_named *named)
+{
+	struct fleet_functions *functions = NULL;
+	struct pesa_error *error = fleet_functions_create(root, &functions);
+
+	*named = (struct database_named){0};
+	if (!error)
+		error = name_all(database, functions, named);
+	fleet_functions_free(functions);
 	return error;
 }

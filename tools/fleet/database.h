@@ -33,6 +33,15 @@ struct pesa_error *database_drop_before(const struct fleet_url *url, uint32_t be
 struct pesa_error *database_put(struct database *database, struct fleet_recording *recordings,
 				size_t count, const char *service, uint64_t *bytes);
 
+struct database_named {
+	uint64_t places,
+		unnamed; /* that got a name now; whose binary is here, but no function of it */
+	size_t binaries, absent; /* that samples are of, and those of them that are not here */
+};
+/* Name the functions of places that have samples and no name yet, by the binaries that are here. */
+struct pesa_error *database_name_functions(struct database *database, const char *root,
+					   struct database_named *named);
+
 /* Read what the URL chooses into a file of counted records. */
 struct pesa_error *database_get(struct database *database, const char *path);
 

@@ -26,7 +26,7 @@
 
 struct store_options {
 	const char *to, *service, *cluster, *symbol_root;
-	bool create;
+	bool create, functions;
 	const char *drop_before;
 	uint32_t drop_time; /* s since 1970 */
 	struct profile_summary_options summary;
@@ -34,7 +34,7 @@ struct store_options {
 	size_t inputs;
 };
 
-enum { KEY_TO = 0x2000, KEY_SERVICE, KEY_CREATE, KEY_CLUSTER, KEY_SYMFS, KEY_DROP };
+enum { KEY_TO = 0x2000, KEY_SERVICE, KEY_CREATE, KEY_CLUSTER, KEY_SYMFS, KEY_DROP, KEY_FUNCTIONS };
 
 static const struct argp_option options[] = {
 	{"to", KEY_TO, "URL", 0,
@@ -43,7 +43,11 @@ static const struct argp_option options[] = {
 	 0},
 	{"service", KEY_SERVICE, "NAME", 0, "What the recordings are of (default: default)", 0},
 	{"symfs", KEY_SYMFS, "DIRECTORY", 0,
-	 "Look for binaries below DIRECTORY, to unwind copies of stacks", 0},
+	 "Look for binaries below DIRECTORY, to unwind copies of stacks and name functions", 0},
+	{"functions", KEY_FUNCTIONS, NULL, 0,
+	 "Put the names of functions whose binaries are here into the database, for dashboards; "
+	 "needs no FILE",
+	 0},
 	{"create", KEY_CREATE, NULL, 0,
 	 "Make the tables on that server, or bring them up to date; needs no FILE", 0},
 	{"cluster", KEY_CLUSTER, "NAME", 0,
@@ -85,6 +89,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_SYMFS:
 		result->symbol_root = argument;
 		break;
+	case KEY_FUNCTIONS:
+		result->functions = true;
+		break;
 	case KEY_CREATE:
 		result->create = true;
 		break;
@@ -104,7 +111,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!result->to)
 			profile_usage_error(state, "name the database with --to");
-		if (!result->inputs && !result->create && !result->drop_before)
+		if (!result->inputs && !result->create && !result->drop_before &&
+		    !result->functions)
 			profile_usage_error(state, "name the recordings to be stored");
 		if (*result->cluster && !result->create)
 			profile_usage_error(state, "--cluster is for --create");
@@ -124,6 +132,7 @@ static const struct argp argp = {
 	       "distinct samples.  A recording that is stored again counts once.\vExamples:\n"
 	       "  pesa store --create --to clickhouse://db.example/pesa\n"
 	       "  pesa store --service web --to clickhouse://db.example/pesa *.data\n"
+	       "  pesa store --functions --to clickhouse://db.example/pesa\n"
 	       "  pesa report -i 'clickhouse://db.example/pesa?service=web&since=2h'\n"
 	       "\n"
 	       "The manual page pesa-store(1) and Documentation/fleet.md tell more.",
@@ -211,7 +220,7 @@ static void add_recording(struct batch *batch, const char *path)
 }
 
 static struct pesa_error *store_all(const struct fleet_url *url, const struct store_options *wanted,
-				    struct totals *totals)
+				    struct totals *totals, struct database_named *named)
 {
 	struct batch *batch = calloc(1, sizeof(*batch));
 	struct database database;
@@ -226,6 +235,8 @@ static struct pesa_error *store_all(const struct fleet_url *url, const struct st
 		add_recording(batch, wanted->input[i]);
 	if (!error)
 		send_batch(batch);
+	if (!error && wanted->functions)
+		error = database_name_functions(&database, wanted->symbol_root, named);
 	database_close(&database);
 	*totals = batch->totals;
 	free(batch);
@@ -233,7 +244,8 @@ static struct pesa_error *store_all(const struct fleet_url *url, const struct st
 }
 
 static struct pesa_error *print_json(const struct store_options *wanted,
-				     const struct totals *totals)
+				     const struct totals *totals,
+				     const struct database_named *named)
 {
 	struct ui_json json;
 	FILE *out;
@@ -248,13 +260,34 @@ static struct pesa_error *print_json(const struct store_options *wanted,
 	ui_json_member(&json, "samples", ui_json_count(totals->samples));
 	ui_json_member(&json, "rows", ui_json_count(totals->rows));
 	ui_json_member(&json, "bytes_sent", ui_json_count(totals->bytes));
+	if (wanted->functions) {
+		ui_json_member(&json, "places_named", ui_json_count(named->places));
+		ui_json_member(&json, "places_unnamed", ui_json_count(named->unnamed));
+		ui_json_member(&json, "binaries", ui_json_count(named->binaries));
+		ui_json_member(&json, "binaries_absent", ui_json_count(named->absent));
+	}
 	ui_json_end(&json);
 	return ui_json_close(out);
+}
+
+static void print(const struct store_options *wanted, const struct totals *totals,
+		  const struct database_named *named)
+{
+	if (wanted->inputs)
+		printf("%zu of %zu recordings stored: %" PRIu64 " samples in %" PRIu64
+		       " rows, %" PRIu64 " bytes sent\n",
+		       totals->stored, wanted->inputs, totals->samples, totals->rows,
+		       totals->bytes);
+	if (wanted->functions)
+		printf("%" PRIu64 " places named, %" PRIu64
+		       " are in no function; %zu of %zu binaries are not here\n",
+		       named->places, named->unnamed, named->absent, named->binaries);
 }
 
 static int store(const struct fleet_url *url, const struct store_options *wanted)
 {
 	struct totals totals = {0};
+	struct database_named named = {0};
 	struct pesa_error *error = NULL;
 	unsigned int before;
 
@@ -265,17 +298,15 @@ static int store(const struct fleet_url *url, const struct store_options *wanted
 		if (!error && !wanted->summary.quiet)
 			printf("%u days dropped\n", before);
 	}
-	if (error || !wanted->inputs)
+	if (error || (!wanted->inputs && !wanted->functions))
 		return error ? profile_fail(COMMAND, error) : 0;
-	error = store_all(url, wanted, &totals);
+	error = store_all(url, wanted, &totals, &named);
 	if (!error && wanted->summary.wants_json)
-		error = print_json(wanted, &totals);
+		error = print_json(wanted, &totals, &named);
 	if (error)
 		return profile_fail(COMMAND, error);
 	if (!wanted->summary.quiet && !wanted->summary.wants_json)
-		printf("%zu of %zu recordings stored: %" PRIu64 " samples in %" PRIu64
-		       " rows, %" PRIu64 " bytes sent\n",
-		       totals.stored, wanted->inputs, totals.samples, totals.rows, totals.bytes);
+		print(wanted, &totals, &named);
 	if (fflush(stdout)) {
 		profile_complain(COMMAND, "standard output: %s", strerror(errno));
 		return 1;
