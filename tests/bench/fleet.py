@@ -129,8 +129,17 @@ def synthetic(servers, name, samples, hosts, distinct, days):
     warm, out = timed(lambda: json.loads(pesa("report", "--json", "-i", url)))
     if out["samples"] != counted:
         sys.exit(f"the report has {out['samples']} samples, the database {counted}")
+    servers[0].ask(f"INSERT INTO {name}.functions_all SELECT DISTINCT pc_binary, pc, concat('function', toString(intDiv(pc, 400))), "
+                   f"intDiv(pc, 400) * 400, 400 FROM {name}.records_all")
+    by_day, _ = timed(servers[0].ask, f"""
+        SELECT day, name, sum(cycles) AS all_cycles
+        FROM (SELECT toDate(time) AS day, pc_binary AS binary, pc, sum(periods) AS cycles FROM {name}.samples_all
+              WHERE service = 'web' AND attempt GLOBAL IN (SELECT min(attempt) FROM {name}.recordings_all GROUP BY service, digest)
+              GROUP BY day, binary, pc)
+        GLOBAL ANY LEFT JOIN (SELECT binary, pc, any(name) AS name FROM {name}.functions_all GROUP BY binary, pc) USING binary, pc
+        GROUP BY day, name ORDER BY all_cycles DESC LIMIT 100""")
     print(f"| {counted:.3g} | {hosts} | {days} | {distinct} | {rows:.3g} | {bytes_held / rows:.1f} | {bytes_held / counted:.3f} | "
-          f"{cold:.2f} | {warm:.2f} |", flush=True)
+          f"{cold:.2f} | {warm:.2f} | {by_day:.2f} |", flush=True)
     for server in servers:
         server.ask(f"DROP DATABASE {name}")
 
@@ -198,8 +207,8 @@ def main():
         files(servers, work, int(wanted.file_samples), wanted.files, wanted.clients)
         if not wanted.samples:
             return
-        print("\n| samples | hosts | days | distinct records | rows | bytes a row | bytes a sample | first report, s | next, s |")
-        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+        print("\n| samples | hosts | days | distinct records | rows | bytes a row | bytes a sample | first report, s | next, s | functions by day, s |")
+        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
         samples = int(wanted.samples)
         synthetic(servers, "main", samples, wanted.hosts, wanted.distinct, wanted.days)
         if wanted.growth:

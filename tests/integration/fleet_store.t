@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesa store: what commands show of a database is what they show of the merged recordings, and nothing counts twice."""
+import collections
 import json
 import os
 import subprocess
@@ -116,8 +117,32 @@ for bad, why in (("clickhouse://u:p@h/db", b"password-file"), (cluster + "?colou
     done = pesa("report", "-i", bad)
     check(done.returncode == 1 and why in done.stderr and done.stderr.count(b"\n") == 1, f"{bad} is refused with one line",
           done.stderr)
-done = pesa("script", "-i", cluster)
-check(done.returncode == 1 and b"counts" in done.stderr, "pesa script, which prints each sample, refuses a database", done.stderr)
+
+
+def scripted(path):
+    """Samples and cycles by all that pesa script says of a sample but when, where in memory and in which process it was."""
+    sums = collections.Counter()
+    for line in shown("script", "--json", "-i", path).splitlines():
+        sample = json.loads(line)
+        count, period = sample.pop("samples", 1), sample.pop("period")
+        for name in ("time", "pid", "tid", "cpu", "address", "lost", "counter", "opaque"):
+            sample.pop(name, None)
+        for target in sample.get("targets", []):
+            target.pop("address")
+        sums[json.dumps(sample, sort_keys=True)] += count + 1j * period
+    return sums
+
+
+sorted_there = cluster + "?service=sort"
+check(scripted(sorted_there) == scripted("merged.data"), "pesa script shows each distinct sample, with how many there are",
+      sorted(set(scripted(sorted_there).items()) ^ set(scripted("merged.data").items()), key=str)[:4])
+lines = shown("script", "-i", sorted_there).splitlines()
+check(all(" samples: pesa/cycles/: " in line for line in lines) and sum(int(line.split()[1]) for line in lines) == len(
+    shown("script", "-i", "merged.data").splitlines()), "as text, too", lines[:3])
+for words in (("script", "--pid", "7"), ("report", "--tid", "7")):
+    done = pesa(*words, "-i", cluster)
+    check(done.returncode == 1 and b"process numbers" in done.stderr and done.stderr.count(b"\n") == 1,
+          f"{' '.join(words)}: process numbers, which are not kept, are refused", done.stderr)
 os.makedirs(f"root{work}")
 os.rename("two", f"root{work}/two")
 differ = list(differences(in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", url))["functions"]),

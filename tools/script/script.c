@@ -5,23 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pesa/record.h"
-#include "pesa/walk.h"
+#include "decoder/profile/raw_record.h"
 #include "tools/commands.h"
 #include "tools/files/fleet_open.h"
 #include "tools/ui/cycle_stack.h"
 #include "tools/ui/profile_options.h"
-#include "tools/script/resolve.h"
+#include "tools/script/script.h"
 #include "tools/ui/json.h"
 #include "tools/ui/pager.h"
 #include "tools/ui/text.h"
-
-#define CAUSE_TEXT_MAX 256
-
-struct script_options {
-	struct profile_input_options input;
-	bool show_events;
-};
 
 enum { KEY_SHOW_EVENTS = PROFILE_KEY_FIRST_FREE };
 
@@ -60,38 +52,6 @@ static const struct argp argp = {
 	       "\n"
 	       "The manual page pesa-script(1) explains every field.",
 };
-
-/* The data of a sample, for both output formats. */
-struct shown {
-	const struct pesa_event *event;
-	const char *event_name;
-	struct script_place place;
-	struct script_place target[2]; /* of the transfers whose targets were recorded */
-	bool kernel;
-	bool has_record, has_exact, has_details;
-	bool exact_pc; /* of a sample without details */
-	struct pesa_record record;
-	struct pesa_details details;
-	struct pesa_error *unreadable; /* why the raw record is invalid; NULL: valid or absent */
-	uint64_t pc;
-};
-
-struct script {
-	const struct script_options *wanted;
-	struct pesa_perfdata *reader;
-	struct script_resolver *resolver;
-	struct pesa_capabilities standard; /* used if the file has none */
-	struct ui_terminal terminal;
-	struct ui_text line;
-	uint64_t samples, unreadable;
-};
-
-static const struct pesa_capabilities *capabilities_of(const struct script *script)
-{
-	const struct pesa_capabilities *capabilities = pesa_perfdata_capabilities(script->reader);
-
-	return capabilities ? capabilities : &script->standard;
-}
 
 static bool is_kernel(uint16_t misc)
 {
@@ -135,12 +95,12 @@ static void add_place(struct script *script, const struct script_place *place)
 	ui_text_put(line, ")");
 }
 
-static const char *pc_text(const struct shown *shown)
+static const char *pc_text(const struct script_sample *shown)
 {
 	return shown->exact_pc ? "exact PC" : "skidding PC";
 }
 
-static void add_record(struct script *script, const struct shown *shown)
+static void add_record(struct script *script, const struct script_sample *shown)
 {
 	const struct pesa_record *record = &shown->record;
 	const struct pesa_details *details = &shown->details;
@@ -205,7 +165,7 @@ static void add_branches(struct script *script, const struct pesa_sample *sample
 	}
 }
 
-static void add_exact(struct script *script, const struct shown *shown)
+static void add_exact(struct script *script, const struct script_sample *shown)
 {
 	const struct pesa_sample *sample = &shown->event->sample;
 	struct pesa_exact_record record;
@@ -228,19 +188,25 @@ static void add_exact(struct script *script, const struct shown *shown)
 	}
 }
 
-static void add_head(struct script *script, const struct pesa_event *event, uint32_t pid,
-		     uint32_t tid)
+static void add_name(struct script *script, uint32_t tid)
 {
 	const char *name = script_thread_name(script->resolver, tid);
-	struct ui_text *line = &script->line;
-	size_t length, end;
 
 	if (!name)
 		name = "?";
-	for (length = strlen(name); length < 16; length++)
-		ui_text_put(line, " ");
-	ui_text_put_safe(line, name);
-	ui_text_put(line, " ");
+	for (size_t length = strlen(name); length < 16; length++)
+		ui_text_put(&script->line, " ");
+	ui_text_put_safe(&script->line, name);
+	ui_text_put(&script->line, " ");
+}
+
+static void add_head(struct script *script, const struct pesa_event *event, uint32_t pid,
+		     uint32_t tid)
+{
+	struct ui_text *line = &script->line;
+	size_t end;
+
+	add_name(script, tid);
 	ui_text_put_number(line, pid, 10, 7, ' ');
 	ui_text_put(line, "/");
 	end = line->length + 7;
@@ -266,11 +232,17 @@ static void finish_line(struct script *script)
 	ui_text_clear(&script->line);
 }
 
-static void print_text(struct script *script, const struct shown *shown)
+static void print_text(struct script *script, const struct script_sample *shown)
 {
 	const struct pesa_sample *sample = &shown->event->sample;
 
-	add_head(script, shown->event, sample->pid, sample->tid);
+	if (script->counted) {
+		add_name(script, sample->tid);
+		ui_text_put_number(&script->line, shown->samples, 10, 10, ' ');
+		ui_text_put(&script->line, " samples:");
+	} else {
+		add_head(script, shown->event, sample->pid, sample->tid);
+	}
 	ui_text_put(&script->line, " ");
 	ui_text_put_safe(&script->line, shown->event_name);
 	ui_text_put(&script->line, ": ");
@@ -284,184 +256,9 @@ static void print_text(struct script *script, const struct shown *shown)
 		ui_text_add(&script->line, " unreadable record: %s", shown->unreadable->message);
 	else
 		ui_text_add(&script->line, " plain sample, %s", pc_text(shown));
-	add_branches(script, sample);
+	if (!script->counted)
+		add_branches(script, sample);
 	finish_line(script);
-}
-
-/* ---- JSON: an object a line ----------------------------------------------------------------- */
-
-static void add_place_json(json_object *object, const struct script_place *place)
-{
-	json_object_object_add(object, "symbol",
-			       ui_json_string(place->symbol ? place->symbol->name : NULL));
-	json_object_object_add(object, "symbol_offset",
-			       place->symbol ? ui_json_count(place->address - place->symbol->start)
-					     : NULL);
-	json_object_object_add(object, "dso", ui_json_string(place->dso ? place->dso->path : NULL));
-	json_object_object_add(object, "dso_address",
-			       place->dso ? ui_json_count(place->address) : NULL);
-}
-
-static json_object *causes_json(const struct script *script, uint16_t mask)
-{
-	json_object *causes = json_object_new_array();
-
-	for (unsigned int bit = 0; bit < PESA_CAUSE_COUNT; bit++) {
-		char text[CAUSE_TEXT_MAX];
-
-		if (mask & 1u << bit)
-			json_object_array_add(
-				causes, ui_json_string(cycle_cause_name(capabilities_of(script),
-									(uint16_t)(1u << bit), text,
-									sizeof(text))));
-	}
-	return causes;
-}
-
-static json_object *targets_json(const struct shown *shown)
-{
-	json_object *targets = json_object_new_array();
-
-	for (unsigned int i = 0; i < 2 && i < shown->details.transfers; i++) {
-		bool valid = shown->record.flags & (PESA_RECORD_HAS_BT1 << i);
-		json_object *one = json_object_new_object();
-
-		json_object_object_add(one, "offset",
-				       ui_json_count(shown->details.transfer_offset[i]));
-		json_object_object_add(one, "address",
-				       valid ? ui_json_count(shown->record.bt[i]) : NULL);
-		if (valid)
-			add_place_json(one, &shown->target[i]);
-		json_object_array_add(targets, one);
-	}
-	return targets;
-}
-
-static void add_record_json(struct script *script, const struct shown *shown, json_object *object)
-{
-	const struct pesa_record *record = &shown->record;
-	bool data = record->flags & PESA_RECORD_HAS_DATA;
-
-	json_object_object_add(object, "xlen", ui_json_count(record->xlen));
-	if (shown->has_details) {
-		json_object_object_add(object, "state",
-				       ui_json_string(pesa_state_name(shown->details.state)));
-		json_object_object_add(object, "instret", ui_json_count(shown->details.instret));
-		json_object_object_add(object, "cts", ui_json_count(shown->details.transfers));
-		json_object_object_add(object, "targets", targets_json(shown));
-		json_object_object_add(object, "cause_offset",
-				       ui_json_count(shown->details.cause_offset));
-		json_object_object_add(object, "causes", causes_json(script, shown->details.cause));
-		json_object_object_add(object, "details", ui_json_count(record->details));
-	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
-		json_object_object_add(
-			object, "causes",
-			causes_json(script, pesa_details_unpack(record->details).cause));
-	}
-	if (!shown->has_details)
-		json_object_object_add(object, "exact_pc",
-				       json_object_new_boolean(shown->exact_pc));
-	json_object_object_add(object, "counter",
-			       data ? ui_json_count(record->data & PESA_DATA_CNTRID_MASK) : NULL);
-	json_object_object_add(object, "opaque", data ? ui_json_count(record->data >> 5) : NULL);
-	json_object_object_add(object, "scrubbed",
-			       json_object_new_boolean(record->flags & PESA_RECORD_SCRUBBED));
-	json_object_object_add(
-		object, "lost",
-		ui_json_count(record->flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK));
-}
-
-static void add_exact_json(struct script *script, const struct shown *shown, json_object *object)
-{
-	const struct pesa_sample *sample = &shown->event->sample;
-	json_object *buckets = json_object_new_array();
-	struct pesa_exact_record record;
-
-	memcpy(&record, sample->raw, sizeof(record));
-	json_object_object_add(object, "executions", ui_json_count(record.executions));
-	for (unsigned int i = 0; i < record.buckets; i++) {
-		json_object *one = json_object_new_object();
-		size_t offset = sizeof(record) + i * sizeof(struct pesa_exact_bucket);
-		struct pesa_exact_bucket bucket;
-
-		if (offset + sizeof(bucket) > sample->raw_size) {
-			json_object_put(one);
-			break;
-		}
-		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
-		json_object_object_add(one, "state", ui_json_string(pesa_state_name(bucket.state)));
-		json_object_object_add(one, "causes", causes_json(script, bucket.cause));
-		json_object_object_add(one, "cycles", ui_json_number(cycles_of(bucket.weight)));
-		json_object_object_add(one, "count", ui_json_count(bucket.count));
-		json_object_object_add(one, "group", ui_json_count(bucket.group));
-		json_object_array_add(buckets, one);
-	}
-	json_object_object_add(object, "buckets", buckets);
-}
-
-static json_object *branches_json(const struct pesa_sample *sample)
-{
-	json_object *branches = json_object_new_array();
-
-	for (uint64_t i = 0; i < sample->branch_count; i++) {
-		json_object *one = json_object_new_object();
-		struct pesa_branch_entry entry;
-
-		memcpy(&entry, sample->branches + i * sizeof(entry), sizeof(entry));
-		json_object_object_add(one, "from", ui_json_count(entry.from));
-		json_object_object_add(one, "to", ui_json_count(entry.to));
-		json_object_object_add(one, "flags", ui_json_count(entry.flags));
-		json_object_array_add(branches, one);
-	}
-	return branches;
-}
-
-static json_object *head_json(const struct script *script, const struct pesa_event *event,
-			      const char *type, uint32_t pid, uint32_t tid)
-{
-	json_object *object = json_object_new_object();
-
-	json_object_object_add(object, "type", ui_json_string(type));
-	json_object_object_add(object, "time", ui_json_count(event->time));
-	json_object_object_add(object, "comm",
-			       ui_json_string(script_thread_name(script->resolver, tid)));
-	json_object_object_add(object, "pid", ui_json_count(pid));
-	json_object_object_add(object, "tid", ui_json_count(tid));
-	return object;
-}
-
-static void print_object(struct script *script, json_object *object)
-{
-	ui_json_print(script->terminal.out, object,
-		      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	fputc('\n', script->terminal.out);
-	json_object_put(object);
-}
-
-static void print_json(struct script *script, const struct shown *shown)
-{
-	const struct pesa_sample *sample = &shown->event->sample;
-	const char *type = shown->has_exact ? "exact" : "sample";
-	json_object *object = head_json(script, shown->event, type, sample->pid, sample->tid);
-
-	json_object_object_add(object, "cpu", ui_json_count(sample->cpu));
-	json_object_object_add(object, "event", ui_json_string(shown->event_name));
-	json_object_object_add(object, "period", ui_json_count(sample->period));
-	json_object_object_add(object, "address", ui_json_count(shown->pc));
-	add_place_json(object, &shown->place);
-	if (shown->has_exact)
-		add_exact_json(script, shown, object);
-	else if (shown->has_record)
-		add_record_json(script, shown, object);
-	else if (shown->unreadable)
-		json_object_object_add(object, "unreadable",
-				       ui_json_string(shown->unreadable->message));
-	else
-		json_object_object_add(object, "exact_pc",
-				       json_object_new_boolean(shown->exact_pc));
-	if (sample->branch_count)
-		json_object_object_add(object, "branches", branches_json(sample));
-	print_object(script, object);
 }
 
 /* ---- Records that are no samples ------------------------------------------------------------- */
@@ -586,10 +383,10 @@ static void print_event(struct script *script, const struct pesa_event *event)
 
 	owner_of(event, &pid, &tid);
 	if (script->wanted->input.json) {
-		json_object *object = head_json(script, event, name, pid, tid);
+		json_object *object = script_head_json(script, event, name, pid, tid);
 
 		add_event_json(object, event);
-		print_object(script, object);
+		script_print_object(script, object);
 		return;
 	}
 	add_head(script, event, pid, tid);
@@ -611,7 +408,7 @@ static bool is_wanted(const struct script *script, const struct pesa_sample *sam
 }
 
 /* Find the place of the PC, and of the recorded targets of transfers. */
-static struct pesa_error *resolve_places(struct script *script, struct shown *shown)
+static struct pesa_error *resolve_places(struct script *script, struct script_sample *shown)
 {
 	unsigned int targets = shown->has_details ? shown->details.transfers : 0;
 	uint32_t pid = shown->event->sample.pid;
@@ -625,28 +422,66 @@ static struct pesa_error *resolve_places(struct script *script, struct shown *sh
 	return error;
 }
 
+/* A database has binaries and offsets: what was made addresses of them for this file means nothing. */
+static void use_file_addresses(struct script_sample *shown)
+{
+	if (shown->place.dso)
+		shown->pc = shown->place.address;
+	for (unsigned int i = 0; i < 2; i++)
+		if (shown->target[i].dso)
+			shown->record.bt[i] = shown->target[i].address;
+}
+
+static void read_counted(struct script_sample *shown)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+	struct pesa_counted_sample counted;
+	double squared;
+
+	if (!counted_record_read(sample->raw, sample->raw ? sample->raw_size : 0, &counted,
+				 &squared, &shown->record))
+		counted = (struct pesa_counted_sample){.kind = PESA_COUNTED_UNREADABLE};
+	shown->record.flags &= ~(uint32_t)PESA_RECORD_HAS_DATA; /* it is not kept */
+	shown->samples = counted.samples;
+	shown->period = counted.periods;
+	shown->has_record = counted.kind == PESA_COUNTED_RECORD;
+	if (counted.kind == PESA_COUNTED_UNREADABLE)
+		shown->unreadable = pesa_error_create(
+			PESA_ERROR_FORMAT, "the recordings had one that is not kept here");
+}
+
+static void read_payload(struct script *script, struct script_sample *shown)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+
+	if (script->counted) {
+		read_counted(shown);
+	} else if (sample->raw && sample->raw_size >= sizeof(struct pesa_exact_record) &&
+		   sample->raw[0] == PESA_EXACT_VERSION) {
+		shown->has_exact = true;
+	} else if (sample->raw) {
+		shown->unreadable = pesa_record_read(sample->raw, sample->raw_size, &shown->record);
+		shown->has_record = !shown->unreadable;
+	}
+	script->unreadable += shown->unreadable ? 1 : 0;
+}
+
 static struct pesa_error *print_sample(struct script *script, const struct pesa_event *event)
 {
 	const struct pesa_sample *sample = &event->sample;
 	const struct pesa_attribute *attribute =
 		pesa_perfdata_attribute(script->reader, sample->attribute);
-	struct shown shown = {.event = event,
-			      .event_name = attribute && attribute->name ? attribute->name : "?",
-			      .kernel = is_kernel(event->misc),
-			      .pc = sample->ip};
+	struct script_sample shown = {.event = event,
+				      .event_name =
+					      attribute && attribute->name ? attribute->name : "?",
+				      .kernel = is_kernel(event->misc),
+				      .pc = sample->ip};
 	struct pesa_error *error;
 
 	if (!is_wanted(script, sample, shown.event_name))
 		return NULL;
 	script->samples++;
-	if (sample->raw && sample->raw_size >= sizeof(struct pesa_exact_record) &&
-	    sample->raw[0] == PESA_EXACT_VERSION) {
-		shown.has_exact = true;
-	} else if (sample->raw) {
-		shown.unreadable = pesa_record_read(sample->raw, sample->raw_size, &shown.record);
-		shown.has_record = !shown.unreadable;
-		script->unreadable += !shown.has_record;
-	}
+	read_payload(script, &shown);
 	if (shown.has_record) {
 		shown.pc = shown.record.pc;
 		shown.has_details = shown.record.flags & PESA_RECORD_HAS_DETAILS;
@@ -656,8 +491,10 @@ static struct pesa_error *print_sample(struct script *script, const struct pesa_
 		sample->exact_ip || (shown.has_record ? shown.record.flags & PESA_RECORD_HAS_DATA
 						      : pesa_attribute_has_exact_pc(attribute));
 	error = resolve_places(script, &shown);
+	if (script->counted)
+		use_file_addresses(&shown);
 	if (!error && script->wanted->input.json)
-		print_json(script, &shown);
+		script_print_json(script, &shown);
 	else if (!error)
 		print_text(script, &shown);
 	pesa_error_free(shown.unreadable);
@@ -734,11 +571,7 @@ int pesa_command_script(int argc, char **argv)
 	pesa_capabilities_default(&script.standard);
 	script.terminal = ui_terminal_open(wanted.input.colour);
 	error = profile_check_path(&wanted.input);
-	if (!error && fleet_is_url(wanted.input.path))
-		error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					  "%s: a database has counts of samples, not each of them: "
-					  "pesa report shows them",
-					  wanted.input.path);
+	script.counted = fleet_is_url(wanted.input.path);
 	if (!error)
 		error = pesa_perfdata_open(
 			wanted.input.file ? wanted.input.file : wanted.input.path, &script.reader);

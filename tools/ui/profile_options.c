@@ -74,8 +74,15 @@ struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
 
 static void open_archive(struct profile_input_options *wanted, struct argp_state *state)
 {
-	struct pesa_error *error = profile_open_archive(wanted);
+	struct pesa_error *error;
 
+	if (fleet_is_url(wanted->path) && (wanted->pid >= 0 || wanted->tid >= 0))
+		error = pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "%s: a database has no process numbers: choose with "
+					  "service=, host= or a time",
+					  wanted->path);
+	else
+		error = profile_open_archive(wanted);
 	if (error)
 		profile_parse_failed(state, 1, error);
 }
