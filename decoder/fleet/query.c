@@ -43,18 +43,19 @@ static void add_attempts(struct perfdata_buffer *sql, const struct fleet_selecti
 /* Names of what a query makes differ from those of columns, which they would hide. */
 void query_recordings(struct perfdata_buffer *sql, const struct fleet_selection *selection)
 {
-	sql_add(sql, "SELECT its_arch, its_capabilities, toUInt64(count()), "
-		     "toUInt64(uniqExact(its_host)), min(its_host), min(its_cpu), min(its_cpu_id), "
-		     "min(its_cmdline), sum(its_lost), sum(its_left_out), "
-		     "sum(its_damaged_records), sum(its_damaged_bytes), sum(its_samples), "
-		     "toUInt64(uniqExact(service)), min(service), min(its_begin), max(its_end) "
-		     "FROM (SELECT service, digest, any(host) AS its_host, any(arch) AS its_arch, "
-		     "any(capabilities) AS its_capabilities, any(cpu) AS its_cpu, "
-		     "any(cpu_id) AS its_cpu_id, any(cmdline) AS its_cmdline, "
-		     "any(lost) AS its_lost, any(left_out) AS its_left_out, "
-		     "any(damaged_records) AS its_damaged_records, "
-		     "any(damaged_bytes) AS its_damaged_bytes, any(samples) AS its_samples, "
-		     "any(begin) AS its_begin, any(end) AS its_end");
+	sql_add(sql,
+		"SELECT its_arch, its_capabilities, toUInt64(count()), "
+		"toUInt64(uniqExactIf(its_host, its_host != '')), min(its_host), min(its_cpu), min(its_cpu_id), "
+		"min(its_cmdline), sum(its_lost), sum(its_left_out), "
+		"sum(its_damaged_records), sum(its_damaged_bytes), sum(its_samples), "
+		"toUInt64(uniqExact(service)), min(service), min(its_begin), max(its_end) "
+		"FROM (SELECT service, digest, any(host) AS its_host, any(arch) AS its_arch, "
+		"any(capabilities) AS its_capabilities, any(cpu) AS its_cpu, "
+		"any(cpu_id) AS its_cpu_id, any(cmdline) AS its_cmdline, "
+		"any(lost) AS its_lost, any(left_out) AS its_left_out, "
+		"any(damaged_records) AS its_damaged_records, "
+		"any(damaged_bytes) AS its_damaged_bytes, any(samples) AS its_samples, "
+		"any(begin) AS its_begin, any(end) AS its_end");
 	add_recordings(sql, selection);
 	sql_add(sql, " GROUP BY service, digest) GROUP BY its_arch, its_capabilities "
 		     "FORMAT Native");

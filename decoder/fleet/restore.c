@@ -82,6 +82,49 @@ static const enum native_type recording_types[] = {
 	NATIVE_U64,    NATIVE_U64,    NATIVE_STRING, NATIVE_U32, NATIVE_U32,
 };
 
+/* Take what one of the two does not know from the other.  Returns whether they say the same. */
+static bool join_text(const struct distinct_bytes *texts, uint32_t *into, uint32_t other)
+{
+	if (!*distinct_text_at(texts, *into))
+		*into = other;
+	return *into == other || !*distinct_text_at(texts, other);
+}
+
+/* Recordings whose end is lost know neither core nor host: they are added to the others, as by pesa
+ * merge. */
+static struct pesa_error *join(const struct distinct_bytes *texts, struct restored_recordings *all,
+			       const struct restored_recordings *other)
+{
+	const struct restored_recordings before = *all;
+	const bool same_arch = join_text(texts, &all->arch, other->arch);
+
+	if (!join_text(texts, &all->capabilities, other->capabilities) || !same_arch)
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"recordings of different cores, whose cycles do not add up: %s (%s, host "
+			"%s) and %s (%s, host %s); choose one with cpu= or host=",
+			distinct_text_at(texts, before.cpu), distinct_text_at(texts, before.arch),
+			distinct_text_at(texts, before.host), distinct_text_at(texts, other->cpu),
+			distinct_text_at(texts, other->arch), distinct_text_at(texts, other->host));
+	join_text(texts, &all->host, other->host);
+	join_text(texts, &all->cpu, other->cpu);
+	join_text(texts, &all->cpu_id, other->cpu_id);
+	join_text(texts, &all->cmdline, other->cmdline);
+	all->services = join_text(texts, &all->service, other->service)
+				? all->services > other->services ? all->services : other->services
+				: all->services + other->services;
+	all->count += other->count;
+	all->hosts += other->hosts;
+	all->lost += other->lost;
+	all->left_out += other->left_out;
+	all->damaged_records += other->damaged_records;
+	all->damaged_bytes += other->damaged_bytes;
+	all->samples += other->samples;
+	all->begin = all->begin < other->begin ? all->begin : other->begin;
+	all->end = all->end > other->end ? all->end : other->end;
+	return NULL;
+}
+
 static struct pesa_error *take_recording(struct restore *restore, const struct native_block *block,
 					 size_t row)
 {
@@ -105,28 +148,17 @@ static struct pesa_error *take_recording(struct restore *restore, const struct n
 		error = keep_text(&restore->texts, native_string(block, 14, row), &into->service);
 	if (error)
 		return error;
-	if (into == &other)
-		return pesa_error_create(
-			PESA_ERROR_UNSUPPORTED,
-			"recordings of different cores, whose cycles do not add up: %s (%s, host "
-			"%s) and %s (%s, host %s); choose one with cpu= or host=",
-			distinct_text_at(&restore->texts, all->cpu),
-			distinct_text_at(&restore->texts, all->arch),
-			distinct_text_at(&restore->texts, all->host),
-			distinct_text_at(&restore->texts, other.cpu),
-			distinct_text_at(&restore->texts, other.arch),
-			distinct_text_at(&restore->texts, other.host));
-	all->count = native_number(block, 2, row);
-	all->hosts = native_number(block, 3, row);
-	all->lost = native_number(block, 8, row);
-	all->left_out = native_number(block, 9, row);
-	all->damaged_records = native_number(block, 10, row);
-	all->damaged_bytes = native_number(block, 11, row);
-	all->samples = native_number(block, 12, row);
-	all->services = native_number(block, 13, row);
-	all->begin = (uint32_t)native_number(block, 15, row);
-	all->end = (uint32_t)native_number(block, 16, row);
-	return NULL;
+	into->count = native_number(block, 2, row);
+	into->hosts = native_number(block, 3, row);
+	into->lost = native_number(block, 8, row);
+	into->left_out = native_number(block, 9, row);
+	into->damaged_records = native_number(block, 10, row);
+	into->damaged_bytes = native_number(block, 11, row);
+	into->samples = native_number(block, 12, row);
+	into->services = native_number(block, 13, row);
+	into->begin = (uint32_t)native_number(block, 15, row);
+	into->end = (uint32_t)native_number(block, 16, row);
+	return into == &other ? join(&restore->texts, all, &other) : NULL;
 }
 
 static const enum native_type count_types[] = {NATIVE_STRING, NATIVE_U64};

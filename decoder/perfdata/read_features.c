@@ -337,9 +337,13 @@ void perfdata_recordings_damage(struct pesa_perfdata *reader)
 		records += damaged ? strtoull(damaged, NULL, 10) : 0;
 		bytes += unread ? strtoull(unread, NULL, 10) : 0;
 	}
-	if (records || bytes)
-		perfdata_damage(reader, records, bytes, 0,
-				"merged of recordings that were damaged: see 'pesa merge --list'");
+	if (!records && !bytes)
+		return;
+	perfdata_damage(
+		reader, records, bytes, 0,
+		pesa_recording_fact(&reader->recordings[0], "counted")
+			? "recordings that were damaged when they were stored"
+			: "merged of recordings that were damaged: see 'pesa merge --list'");
 }
 
 static void parse_cpu_pmu_caps(struct pesa_perfdata *reader, struct contents *contents)

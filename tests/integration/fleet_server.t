@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesa store and a server: users, TLS, older tables, retention; the queries of the dashboard; tools/fleet-demo."""
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 import clickhouse
@@ -149,6 +151,35 @@ check(shown("store", "--drop-before", "-30d", "--to", as_writer) == "1 days drop
 check([server.ask(f"SELECT count() FROM pesa.{table} WHERE service = 'ancient'") for table in ("samples", "recordings", "cycle_stacks")] ==
       ["0"] * 3 and int(server.ask("SELECT count() FROM pesa.samples")) == count - 1, "from all tables, and nothing else")
 server.kill()
+
+# ---- Servers that are none
+
+
+class Garbage(http.server.BaseHTTPRequestHandler):
+    status, body = 200, b""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(Garbage.status)
+        self.send_header("Content-Length", str(len(Garbage.body)))
+        self.send_header("Location", "http://127.0.0.1:1/")
+        self.end_headers()
+        self.wfile.write(Garbage.body)
+
+    def log_message(self, *_):
+        pass
+
+
+other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Garbage)
+threading.Thread(target=other.serve_forever, daemon=True).start()
+garbage = f"clickhouse://127.0.0.1:{other.server_address[1]}/pesa"
+for Garbage.status, Garbage.body, why in ((200, b"<html>", b"is it a ClickHouse server"), (200, b"\x07" + os.urandom(3000), b"is it a ClickHouse server"),
+                                          (200, b"", b"--create"), (302, b"", b"302"), (500, b"\x1b[31mCode: 1\x07\n\nsecond line\n", b"second line")):
+    for words in (("report", "-i", garbage), ("store", "--to", garbage, files[0]), ("store", "--functions", "--to", garbage)):
+        done = pesa(*words)
+        check(done.returncode == 1 and why in done.stderr and done.stderr.count(b"\n") == 1 and b"\x1b" not in done.stderr and not done.stdout,
+              f"{' '.join(words[:2])} of a server that answers {Garbage.status} {Garbage.body[:8]!a}: one line", done.stderr)
+other.shutdown()
 
 # ---- The demo
 

@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import struct
 import subprocess
 import tempfile
 
@@ -148,6 +149,23 @@ os.rename("two", f"root{work}/two")
 differ = list(differences(in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", url))["functions"]),
                           in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", "half.data"))["functions"])))
 check(not differ, "programs are found below --symfs, by path and build id, as for a file", "\n".join(differ))
+
+# A recording whose end is lost knows neither its core nor its host.
+with open(files[1], "rb") as whole, open("cut.data", "wb") as out:
+    begin, size = struct.unpack("<QQ", whole.read(56)[40:])
+    whole.seek(0)
+    out.write(whole.read(begin + size + 100))
+done = pesa("store", "--service", "cut", "--to", cluster, files[0], "cut.data")
+check(done.returncode == 1 and b"cut.data: damaged" in done.stderr and b"2 of 2 recordings" in done.stdout, "a damaged recording is stored, and told",
+      done.stderr)
+pesa("merge", "-q", "-o", "with_cut.data", files[0], "cut.data")
+of_store, of_merged = (json.loads(pesa("report", "--json", "--sort", "dso,symbol,insn", "-i", path).stdout) for path in
+                       (cluster + "?service=cut", "with_cut.data"))
+for whole in (of_store, of_merged):
+    for name in ("input", "cmdline", "distinct_records", "problems", "damage"):
+        whole.pop(name)
+differ = list(differences(in_order(of_store), in_order(of_merged)))
+check(not differ and of_store["damaged_records"], "and added to the others, as by pesa merge", "\n".join(differ))
 done = pesa("store", "--to", cluster, "merged.data")
 check(done.returncode == 1 and b"merged" in done.stderr, "a merged file is refused", done.stderr)
 end()

@@ -51,7 +51,8 @@ static struct pesa_error *ask_version(struct server *server, const char *databas
 	schema_query(database, &sql);
 	error = server_ask(server, &sql, &answer);
 	if (!error)
-		error = read_version(&answer, version, cluster);
+		error = pesa_error_prefix(read_version(&answer, version, cluster),
+					  "%s: is it a ClickHouse server? ", server_name(server));
 	perfdata_buffer_free(&sql);
 	perfdata_buffer_free(&answer);
 	return error;
@@ -302,7 +303,8 @@ static struct pesa_error *ask(struct database *database, struct restore *restore
 	struct pesa_error *error = server_ask(database->server, sql, &bytes);
 
 	if (!error)
-		error = restore_take(restore, answer, bytes.bytes, bytes.size);
+		error = pesa_error_prefix(restore_take(restore, answer, bytes.bytes, bytes.size),
+					  "%s: ", server_name(database->server));
 	perfdata_buffer_free(&bytes);
 	return error;
 }

@@ -145,7 +145,7 @@ static const struct argp argp = {
 #define BATCH_BYTES (16 << 20)
 
 struct totals {
-	size_t stored;
+	size_t stored, damaged;
 	uint64_t samples, rows, bytes;
 };
 
@@ -171,12 +171,14 @@ static struct pesa_error *put(struct batch *batch, size_t first, size_t count)
 		totals->stored++;
 		totals->samples += recording->samples;
 		totals->rows += recording->rows.index.count;
-		if (recording->damaged_records || recording->damaged_bytes)
+		if (recording->damaged_records || recording->damaged_bytes) {
+			totals->damaged++;
 			profile_complain(COMMAND,
 					 "%s: damaged, the rest is stored (%" PRIu64
 					 " records, %" PRIu64 " bytes not read)",
 					 batch->path[i], recording->damaged_records,
 					 recording->damaged_bytes);
+		}
 	}
 	totals->bytes += error ? 0 : bytes;
 	return error;
@@ -311,7 +313,7 @@ static int store(const struct fleet_url *url, const struct store_options *wanted
 		profile_complain(COMMAND, "standard output: %s", strerror(errno));
 		return 1;
 	}
-	return totals.stored != wanted->inputs;
+	return totals.stored != wanted->inputs || totals.damaged;
 }
 
 /* ---- The program ----------------------------------------------------------------------------- */

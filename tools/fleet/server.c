@@ -59,6 +59,11 @@ void server_close(struct server *server)
 	free(server);
 }
 
+const char *server_name(const struct server *server)
+{
+	return server->url->server;
+}
+
 static size_t take(char *data, size_t one, size_t count, void *context)
 {
 	struct server *server = context;
@@ -142,13 +147,16 @@ static struct pesa_error *prepare(struct server *server, const char *url, const 
 	return error;
 }
 
-/* What the server says, up to its first line break. */
+/* What the server says, as one line. */
 static struct pesa_error *refused(struct server *server, long status)
 {
-	size_t length = 0;
+	size_t length = server->why.size;
 
-	while (length < server->why.size && server->why.bytes[length] != '\n')
-		length++;
+	for (size_t i = 0; i < length; i++)
+		if (server->why.bytes[i] == '\n')
+			server->why.bytes[i] = ' ';
+	while (length && server->why.bytes[length - 1] == ' ')
+		length--;
 	return pesa_error_create(PESA_ERROR_OTHER, "%s answered status %ld%s%.*s",
 				 server->url->server, status, length ? ": " : "", (int)length,
 				 length ? (const char *)server->why.bytes : "");

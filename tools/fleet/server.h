@@ -20,6 +20,8 @@ struct server;
 /* The URL is used as long as the server is. */
 struct pesa_error *server_open(const struct fleet_url *url, struct server **server);
 void server_close(struct server *server);
+/* HOST:PORT, for messages. */
+const char *server_name(const struct server *server);
 
 /* Run a statement and append its answer. */
 struct pesa_error *server_ask(struct server *server, const struct perfdata_buffer *sql,
