@@ -10,6 +10,7 @@
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 #include "tools/commands.h"
+#include "tools/files/fleet_open.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"
@@ -66,6 +67,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->inputs = (size_t)(state->argc - state->next);
 		break;
 	case ARGP_KEY_END:
+		for (size_t i = 0; i < result->inputs; i++)
+			if (fleet_is_url(result->input[i]))
+				profile_usage_error(state,
+						    "%s adds up what it has: read it with -i, as "
+						    "a merged file",
+						    result->input[i]);
 		if (!result->inputs)
 			profile_usage_error(state, "name the files to be merged");
 		if (!result->list && !result->output)

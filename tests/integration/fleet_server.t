@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -180,6 +181,20 @@ for Garbage.status, Garbage.body, why in ((200, b"<html>", b"is it a ClickHouse 
         check(done.returncode == 1 and why in done.stderr and done.stderr.count(b"\n") == 1 and b"\x1b" not in done.stderr and not done.stdout,
               f"{' '.join(words[:2])} of a server that answers {Garbage.status} {Garbage.body[:8]!a}: one line", done.stderr)
 other.shutdown()
+if tls:
+    Garbage.status, Garbage.body = 200, b""
+    asks = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Garbage)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain("cert.pem", "key.pem")
+    context.load_verify_locations("cert.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    asks.socket = context.wrap_socket(asks.socket, server_side=True)
+    asks.handle_error = lambda *_: None
+    threading.Thread(target=asks.serve_forever, daemon=True).start()
+    secure = f"clickhouses://127.0.0.1:{asks.server_address[1]}/pesa?ca=cert.pem"
+    refused(b"127.0.0.1", "a server that wants a certificate of the client refuses one without", "report", "-i", secure)
+    refused(b"--create", "cert= and key= give it one", "report", "-i", secure + "&cert=cert.pem&key=key.pem")
+    asks.shutdown()
 
 # ---- The demo
 

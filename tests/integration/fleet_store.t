@@ -149,6 +149,13 @@ os.rename("two", f"root{work}/two")
 differ = list(differences(in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", url))["functions"]),
                           in_order(json.loads(shown("report", "--json", "--symfs", "root", "-i", "half.data"))["functions"])))
 check(not differ, "programs are found below --symfs, by path and build id, as for a file", "\n".join(differ))
+shown("archive", "-q", "-i", sorted_there, "-o", "there.tar.zst")
+same_report("there.tar.zst", "merged.data", "an archive of a database shows what it shows")
+check("inorder-2" in shown("list", "-i", cluster), "pesa list reads it for the processor")
+for words, why in ((("archive", "-i", cluster), b"-o"), (("merge", "-o", "x.data", cluster, files[0]), b"-i")):
+    done = pesa(*words)
+    check(done.returncode == 2 and why in done.stderr and done.stderr.count(b"\n") == 1 and not os.path.exists("x.data"),
+          f"{words[0]} of a database: refused, with what to do", done.stderr)
 
 # A recording whose end is lost knows neither its core nor its host.
 with open(files[1], "rb") as whole, open("cut.data", "wb") as out:

@@ -9,6 +9,7 @@
 #include "decoder/base/read_file.h"
 #include "tools/archive/contents.h"
 #include "tools/files/archive_open.h"
+#include "tools/files/fleet_open.h"
 #include "tools/commands.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
@@ -25,7 +26,8 @@ struct archive_options {
 enum { KEY_SYMFS = 256, KEY_SOURCES };
 
 static const struct argp_option options[] = {
-	{"input", 'i', "FILE", 0, "Archive FILE instead of perf.data", 0},
+	{"input", 'i', "FILE", 0,
+	 "Archive FILE instead of perf.data; clickhouse://HOST/DATABASE is a database", 0},
 	{"output", 'o', "FILE", 0,
 	 "The archive: FILE.tar.zst, FILE.tar.gz or FILE.tar (default: the input with .tar.zst behind)",
 	 0},
@@ -178,11 +180,15 @@ static int run(const struct archive_options *wanted)
 		.outputs = {wanted->output},
 	};
 	struct archive_contents contents = {0};
+	const char *file = NULL; /* what a database answered */
 	struct pesa_error *error = profile_check_path(&input);
 	int status = 0;
 
 	if (!error)
-		error = archive_collect(&contents, wanted->input, wanted->root, wanted->sources);
+		error = fleet_open(wanted->input, &file);
+	if (!error)
+		error = archive_collect(&contents, file ? file : wanted->input, wanted->root,
+					wanted->sources);
 	if (!error)
 		error = write_archive(&contents, wanted->output);
 	if (error) {
@@ -218,6 +224,10 @@ int pesa_command_archive(int argc, char **argv)
 		profile_complain("archive", "a recording is read several times: give a file, not "
 					    "standard input");
 		return 1;
+	}
+	if (!wanted.output && fleet_is_url(wanted.input)) {
+		profile_complain("archive", "name the archive of a database with -o");
+		return 2;
 	}
 	if (!wanted.output) {
 		if (asprintf(&made, "%s.tar.zst", wanted.input) < 0)

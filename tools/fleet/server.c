@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/pesad/push/transfer.h"
 #include "decoder/base/secret.h"
 #include "pesa/version.h"
 
@@ -100,9 +101,6 @@ static struct pesa_error *prepare(struct server *server, const char *url, const 
 		{CURLOPT_LOW_SPEED_LIMIT, 1},
 		{CURLOPT_LOW_SPEED_TIME, STALLED_MOST},
 		{CURLOPT_FOLLOWLOCATION, 0},
-		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
-		{CURLOPT_SSL_VERIFYPEER, 1},
-		{CURLOPT_SSL_VERIFYHOST, 2},
 		{CURLOPT_TCP_KEEPALIVE, 1},
 		/* On a kept connection that ends without an answer libcurl sends again by itself:
 		 * rows would be there twice. */
@@ -117,11 +115,12 @@ static struct pesa_error *prepare(struct server *server, const char *url, const 
 		{CURLOPT_USERAGENT, "pesa/" PESA_VERSION},
 		{CURLOPT_ERRORBUFFER, server->error},
 		{CURLOPT_WRITEDATA, server},
-		{CURLOPT_CAINFO, server->url->authority},
-		{CURLOPT_SSLCERT, server->url->certificate},
-		{CURLOPT_SSLKEY, server->url->key},
 		{CURLOPT_PROTOCOLS_STR, server->url->tls ? "https" : "http"},
 	};
+	const struct transfer_tls tls = {.authority = server->url->authority,
+					 .certificate = server->url->certificate,
+					 .key = server->url->key,
+					 .verify = true};
 	CURLcode code =
 		curl_easy_setopt(server->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
 
@@ -133,6 +132,8 @@ static struct pesa_error *prepare(struct server *server, const char *url, const 
 						pointers[i].value);
 	if (!code)
 		code = curl_easy_setopt(server->easy, CURLOPT_WRITEFUNCTION, take);
+	if (!code)
+		code = transfer_set_tls(server->easy, &tls);
 	if (!code && server->url->password_file) {
 		error = pesa_secret_get(&server->password, secret);
 		if (!error)

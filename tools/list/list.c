@@ -11,6 +11,7 @@
 #include "decoder/core/core.h"
 #include "daemon/events/pmu.h"
 #include "pesa/perfdata.h"
+#include "tools/files/fleet_open.h"
 #include "tools/commands.h"
 #include "tools/record/event_options.h"
 #include "tools/list/events.h"
@@ -388,8 +389,11 @@ static void print_key(void *context, const char *key, const char *limits, const 
 static struct pesa_error *recorded_cpu_id(const char *path, char **id)
 {
 	struct pesa_perfdata *reader;
-	struct pesa_error *error = pesa_perfdata_open(path, &reader);
+	const char *file;
+	struct pesa_error *error = fleet_open(path, &file);
 
+	if (!error)
+		error = pesa_perfdata_open(file ? file : path, &reader);
 	if (error)
 		return error;
 	*id = pesa_perfdata_cpu_id(reader) ? strdup(pesa_perfdata_cpu_id(reader)) : NULL;

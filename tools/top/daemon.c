@@ -202,12 +202,12 @@ static struct pesa_error *prepare(struct daemon_source *source)
 {
 	const struct top_daemon_options *options = &source->options;
 	struct pesa_error *error = options->token_file ? set_token(source) : NULL;
+	const struct transfer_tls tls = {.authority = options->authority, .verify = true};
 	const struct {
 		CURLoption option;
 		const void *value;
 	} settings[] = {
 		{CURLOPT_UNIX_SOCKET_PATH, options->socket},
-		{CURLOPT_CAINFO, options->authority},
 		{CURLOPT_HTTPHEADER, source->headers},
 		{CURLOPT_ERRORBUFFER, source->error},
 		{CURLOPT_WRITEDATA, source},
@@ -231,6 +231,8 @@ static struct pesa_error *prepare(struct daemon_source *source)
 		code = curl_easy_setopt(source->easy, CURLOPT_HEADERFUNCTION, take_header);
 	if (!error && !code)
 		code = curl_easy_setopt(source->easy, CURLOPT_NOSIGNAL, 1L);
+	if (!error && !code)
+		code = transfer_set_tls(source->easy, &tls);
 	if (!error && code)
 		error = pesa_error_create(PESA_ERROR_OTHER, "libcurl: %s",
 					  curl_easy_strerror(code));

@@ -159,9 +159,6 @@ static CURLcode set_numbers(struct pesa_sender *sender)
 		{CURLOPT_FOLLOWLOCATION, 1},
 		{CURLOPT_MAXREDIRS, REDIRECTIONS_MOST},
 		{CURLOPT_POSTREDIR, CURL_REDIR_POST_ALL},
-		{CURLOPT_SSL_VERIFYPEER, sender->options.verify},
-		{CURLOPT_SSL_VERIFYHOST, sender->options.verify ? 2 : 0},
-		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_TCP_KEEPALIVE, 1},
 		/* On a kept connection that ends without an answer libcurl sends again by itself:
 		 * rows of a database would be there twice. */
@@ -186,15 +183,9 @@ static CURLcode set_pointers(struct pesa_sender *sender, const struct pesa_store
 		CURLoption option;
 		const void *value;
 	} settings[] = {
-		{CURLOPT_URL, request->url},
-		{CURLOPT_HTTPHEADER, headers},
-		{CURLOPT_POSTFIELDS, request->body},
-		{CURLOPT_USERAGENT, "pesa/" PESA_VERSION},
-		{CURLOPT_ERRORBUFFER, sender->error},
-		{CURLOPT_WRITEDATA, sender},
-		{CURLOPT_CAINFO, sender->options.authority},
-		{CURLOPT_SSLCERT, sender->options.certificate},
-		{CURLOPT_SSLKEY, sender->options.key},
+		{CURLOPT_URL, request->url},	      {CURLOPT_HTTPHEADER, headers},
+		{CURLOPT_POSTFIELDS, request->body},  {CURLOPT_USERAGENT, "pesa/" PESA_VERSION},
+		{CURLOPT_ERRORBUFFER, sender->error}, {CURLOPT_WRITEDATA, sender},
 	};
 	CURLcode code = curl_easy_setopt(sender->easy, CURLOPT_POSTFIELDSIZE_LARGE,
 					 (curl_off_t)request->body_size);
@@ -295,6 +286,10 @@ static struct pesa_sent_result send_request(struct pesa_sender *sender,
 {
 	struct pesa_sent_result result = {.sent = PESA_SENT_STOPPED};
 	const struct pesa_store_request request = *made;
+	const struct transfer_tls tls = {.authority = sender->options.authority,
+					 .certificate = sender->options.certificate,
+					 .key = sender->options.key,
+					 .verify = sender->options.verify};
 	struct curl_slist *headers = NULL;
 	struct pesa_error *error;
 	char content_type[sizeof("Content-Type: ") + CONTENT_TYPE_MAX];
@@ -314,6 +309,8 @@ static struct pesa_sent_result send_request(struct pesa_sender *sender,
 		code = set_numbers(sender);
 		if (!code)
 			code = set_pointers(sender, &request, headers);
+		if (!code)
+			code = transfer_set_tls(sender->easy, &tls);
 		if (code)
 			error = pesa_error_create(PESA_ERROR_OTHER, "libcurl: %s",
 						  curl_easy_strerror(code));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A libcurl request that another thread can abort: set *stop and call curl_multi_wakeup().
+ * What requests with libcurl have in common: TLS, and that another thread can abort them (set *stop and
+ * call curl_multi_wakeup()).
  *
- * It is in a header because the daemon and pesa top are linked with libcurl and libpesa is not.
+ * It is in a header because the daemon, pesa top and pesa store are linked with libcurl and libpesa is
+ * not.
  */
 #ifndef DAEMON_PESAD_PUSH_TRANSFER_H
 #define DAEMON_PESAD_PUSH_TRANSFER_H
@@ -10,6 +12,35 @@
 #include <curl/curl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+
+struct transfer_tls {
+	const char *authority;	       /* certificates of authorities, PEM; NULL: the system's */
+	const char *certificate, *key; /* of this client, PEM; NULL: none */
+	bool verify;		       /* the server's certificate and name */
+};
+
+/* At least TLS 1.2. */
+static inline CURLcode transfer_set_tls(CURL *easy, const struct transfer_tls *tls)
+{
+	const struct {
+		CURLoption option;
+		const char *path;
+	} paths[] = {
+		{CURLOPT_CAINFO, tls->authority},
+		{CURLOPT_SSLCERT, tls->certificate},
+		{CURLOPT_SSLKEY, tls->key},
+	};
+	CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+
+	if (!code)
+		code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls->verify ? 1L : 0L);
+	if (!code)
+		code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls->verify ? 2L : 0L);
+	for (size_t i = 0; !code && i < sizeof(paths) / sizeof(*paths); i++)
+		if (paths[i].path)
+			code = curl_easy_setopt(easy, paths[i].option, paths[i].path);
+	return code;
+}
 
 /* Run the transfer to its end and return its result in *code.  false: aborted. */
 static inline bool transfer_run(CURLM *multi, CURL *easy, atomic_bool *stop, CURLcode *code)
