@@ -201,11 +201,11 @@ $(O)/flags: FORCE
 $(O)/plugin-flags: FORCE
 	$(call remember,$(CC) $(plugin_flags) $(CPPFLAGS_ALL))
 
-# Where the program is installed to concerns one file, so that installing compiles no other again.
+# Where the program is installed to concerns few files, so that installing compiles no other again.
 $(O)/paths: FORCE
 	$(call remember,$(LIBEXEC) $(DATADIR))
-$(O)/obj/tools/files/paths.o: $(O)/paths
-$(O)/obj/tools/files/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
+$(O)/obj/tools/files/paths.o $(O)/obj/daemon/pesad/base/config_keys.o: $(O)/paths
+$(O)/obj/tools/files/paths.o $(O)/obj/daemon/pesad/base/config_keys.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
 
 $(O)/version: FORCE

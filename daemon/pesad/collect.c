@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "decoder/base/clock.h"
+#include "daemon/pesad/choice.h"
 #include "daemon/record/cgroups.h"
 #include "daemon/record/session.h"
-#include "daemon/record/source.h"
 #include "daemon/record/sideband.h"
 #include "decoder/base/read_file.h"
 
@@ -46,7 +46,7 @@ struct pesad_collector {
 	struct pesa_hardware_summary summary;
 	struct hardware hardware;
 	const struct pesa_kernel_maps *kernel;
-	const char *events[1];
+	struct pesad_choice choice;
 	char *command[2];
 	struct file now, next;
 	pid_t *processes; /* processes whose side band the next file still needs */
@@ -520,7 +520,8 @@ static void vary_period(struct pesad_collector *collector)
 		uint64_t period = middle - middle / 8;
 
 		period += draw(collector) % (middle / 4 + 1);
-		if (period && !hardware->descriptors[i].event && !hardware->descriptors[i].offline)
+		if (period && !hardware->descriptors[i].offline &&
+		    hardware->descriptors[i].event < collector->choice.event_count)
 			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_PERIOD, &period);
 	}
 }
@@ -619,32 +620,13 @@ void pesad_collector_flush(struct pesad_collector *collector)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/* The event of the configuration, or the best source. */
-static const char *choose_event(struct pesad_collector *collector)
-{
-	const struct pesa_event_source names = {.devices = PESA_PMU_DIRECTORY};
-	struct pesa_sampling_source source;
-
-	if (strcmp(collector->config->collect.event, PESAD_EVENT_BEST))
-		return collector->config->collect.event;
-	pesa_source_choose(&names, true, &PESA_SOURCE_KERNEL, &source);
-	pesad_log(collector->log, PESAD_LOG_INFO, "the best source of samples is %s: %s%s%s%s",
-		  source.events[0], pesa_source_level_meaning(source.level),
-		  *source.why ? " (" : "", source.why,
-		  source.level == PESA_SOURCE_DETAILS ? "" : "; see 'pesa doctor')");
-	return source.events[0];
-}
-
 static void choose_options(struct pesad_collector *collector)
 {
 	const struct pesad_config *config = collector->config;
 
 	collector->command[0] = "pesad";
-	collector->events[0] = choose_event(collector);
 	collector->options = (struct pesa_hardware_options){
 		.devices = PESA_PMU_DIRECTORY,
-		.events = collector->events,
-		.event_count = 1,
 		.sampling = {.period = config->collect.period,
 			     .frequency = config->collect.period ? 0 : config->collect.frequency,
 			     .callchain =
@@ -660,6 +642,7 @@ static void choose_options(struct pesad_collector *collector)
 	};
 	if (collector->options.has_cpus)
 		pesa_cpu_set_parse(config->collect.cpus, &collector->options.cpus);
+	pesad_choice_make(&collector->choice, config, collector->log, &collector->options);
 }
 
 /*
@@ -669,9 +652,11 @@ static void choose_options(struct pesad_collector *collector)
 static struct pesa_error *choose_period(struct pesad_collector *collector)
 {
 	struct pesa_sampling *sampling = &collector->options.sampling;
+	const struct pesa_event_source names = {.devices = collector->options.devices,
+						.catalogue = collector->options.catalogue};
 	struct pesa_event_name event;
 	struct pesa_error *error =
-		pesa_event_parse(collector->options.devices, collector->events[0], &event);
+		pesa_event_resolve(&names, collector->choice.events[0], &event);
 	uint64_t least, most;
 
 	if (error || !sampling->frequency || !event.pmu.has_capabilities ||
@@ -703,7 +688,7 @@ static struct pesa_error *open_events(struct pesad_collector *collector)
 	if (!error && hardware->autorun && hardware->wants)
 		error = pesa_error_create(PESA_ERROR_ARGUMENT,
 					  "event %s: AutoRun cannot have a filter: leave one out",
-					  collector->events[0]);
+					  pesad_choice_name(&collector->choice));
 	if (!error)
 		error = poll_rings(collector);
 	return error;
@@ -749,7 +734,7 @@ struct pesa_error *pesad_collector_open(const struct pesad_config *config,
 
 const char *pesad_collector_event(const struct pesad_collector *collector)
 {
-	return collector->events[0];
+	return pesad_choice_name(&collector->choice);
 }
 
 const struct perf_event_attr *pesad_collector_attribute(const struct pesad_collector *collector)
@@ -803,6 +788,7 @@ void pesad_collector_close(struct pesad_collector *collector)
 	pesa_perfdata_writer_abandon(hardware->next);
 	pesa_error_free(hardware->next_error);
 	hardware_close(hardware);
+	pesad_choice_free(&collector->choice);
 	free(hardware->record);
 	free(collector->processes);
 	free(collector->polled);

@@ -80,6 +80,9 @@ struct pesa_estimate pesa_estimate_cycles(const struct pesa_profile *profile,
 		return exact(value);
 	estimate =
 		of_sum(value, instruction->weight_squared, effective_samples(profile), confidence);
+	/* An estimate from late PCs may have an error as large as that of half of the samples. */
+	estimate.high =
+		fmin(estimate.high, (double)pesa_profile_totals(profile)->weight / PESA_CYCLE);
 	estimate.enough = instruction->samples >= PESA_ESTIMATE_SAMPLES_MIN;
 	return estimate;
 }

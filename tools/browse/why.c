@@ -215,7 +215,7 @@ static struct pesa_error *add_bucket(struct browse *browse, struct why *why,
 
 	snprintf(head, sizeof(head), "%8s %8s  ",
 		 ui_share(share, (double)bucket->weight / (double)why->stack.weight),
-		 ui_count(cycles, cycles_of(bucket->weight)));
+		 profile_amount(browse->report->input, cycles, cycles_of(bucket->weight)));
 	if (beside && *words) {
 		ui_text_pad(&text, why->column);
 		ui_text_add(&text, "%s", words);
@@ -309,8 +309,9 @@ static void add_summary(const struct browse *browse, const struct browse_view *v
 
 	if (!instruction)
 		return;
-	ui_text_add(line, "%s of all cycles",
-		    ui_share(share, profile_share(browse->report->input, instruction->weight)));
+	ui_text_add(line, "%s of all %s",
+		    ui_share(share, profile_share(browse->report->input, instruction->weight)),
+		    profile_whole(browse->report->input));
 	if (!strcmp(why->cost, "too few"))
 		ui_text_add(line, ", too few samples for more");
 	else if (*why->cost)
@@ -323,8 +324,8 @@ static void add_heading(const struct browse *browse, const struct browse_view *v
 {
 	const struct why *why = view->state;
 
-	ui_text_add(line, "%s%8s %8s  %s", ui_style(browse->terminal, UI_BOLD), "Share", "Cycles",
-		    "State and cause");
+	ui_text_add(line, "%s%8s %8s  %s", ui_style(browse->terminal, UI_BOLD), "Share",
+		    profile_amount_title(browse->report->input), "State and cause");
 	if (why->column) {
 		ui_text_pad(line, INDENT + why->column);
 		ui_text_add(line, "Meaning");

@@ -142,7 +142,7 @@ static void add_up(const struct pesa_deskid *deskid, struct words words[WORDS])
 	const struct pesa_deskid_way *way;
 	unsigned int count;
 
-	words[RETIREMENT] = (struct words){"behind", "instructions behind the oldest one", 0};
+	words[RETIREMENT] = (struct words){"behind", "some instructions behind the oldest one", 0};
 	words[LATER] = (struct words){"oldest", "at the oldest one, cycles later", 0};
 	words[FRONT_END] = (struct words){"front", "where the front end is", 0};
 	way = pesa_deskid_ways(deskid, &count);

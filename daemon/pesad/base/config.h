@@ -57,6 +57,7 @@ struct pesad_config {
 	} daemon;
 	struct {
 		char *event;	     /* as for `pesa record -e`, or PESAD_EVENT_BEST */
+		char *event_files;   /* directory of the processors' event files */
 		uint64_t frequency;  /* samples per second and CPU; unused with a period */
 		uint64_t period;     /* in the event's unit; 0: by frequency */
 		bool jitter;	     /* vary the period if the PMU does not vary its intervals */

@@ -26,6 +26,7 @@ const struct pesad_key pesad_keys[] = {
 	{"daemon", "user", TEXT(daemon.user, "pesad")},
 	{"daemon", "watchdog", PESAD_TIME, MEMBER(daemon.watchdog), "5m", SECOND, DAY, NULL},
 	{"collect", "event", TEXT(collect.event, PESAD_EVENT_BEST)},
+	{"collect", "event-files", PATH(collect.event_files, PESA_DATADIR "/events")},
 	{"collect", "frequency", PESAD_NUMBER, MEMBER(collect.frequency), "100", 1, 1000000, NULL},
 	{"collect", "period", PESAD_NUMBER, MEMBER(collect.period), "0", 0, INT64_MAX, NULL},
 	{"collect", "jitter", BOOL(collect.jitter, "yes")},
