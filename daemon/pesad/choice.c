@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 /* Without event files of this processor its own events have no names; that is no error. */
-static void load_catalogue(struct pesad_choice *choice, const char *directory, struct pesad_log *log)
+static void load_catalogue(struct pesad_choice *choice, const char *directory,
+			   struct pesad_log *log)
 {
 	char id[PESA_CPU_ID_MAX];
 	struct pesa_error *error;

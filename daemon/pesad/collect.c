@@ -655,8 +655,7 @@ static struct pesa_error *choose_period(struct pesad_collector *collector)
 	const struct pesa_event_source names = {.devices = collector->options.devices,
 						.catalogue = collector->options.catalogue};
 	struct pesa_event_name event;
-	struct pesa_error *error =
-		pesa_event_resolve(&names, collector->choice.events[0], &event);
+	struct pesa_error *error = pesa_event_resolve(&names, collector->choice.events[0], &event);
 	uint64_t least, most;
 
 	if (error || !sampling->frequency || !event.pmu.has_capabilities ||
