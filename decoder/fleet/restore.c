@@ -102,7 +102,7 @@ static struct pesa_error *join(const struct distinct_bytes *texts, struct restor
 		return pesa_error_create(
 			PESA_ERROR_UNSUPPORTED,
 			"recordings of different cores, whose cycles do not add up: %s (%s, host "
-			"%s) and %s (%s, host %s); choose one with cpu= or host=",
+			"%s) and %s (%s, host %s); choose one with service=, cpu= or host=",
 			distinct_text_at(texts, before.cpu), distinct_text_at(texts, before.arch),
 			distinct_text_at(texts, before.host), distinct_text_at(texts, other->cpu),
 			distinct_text_at(texts, other->arch), distinct_text_at(texts, other->host));
