@@ -157,7 +157,7 @@ static struct pesa_error *take_binary(struct fleet_functions *functions,
 struct pesa_error *fleet_functions_binaries(struct fleet_functions *functions, const void *bytes,
 					    size_t size)
 {
-	struct native_reader reader = {bytes, bytes, (const uint8_t *)bytes + size};
+	struct native_reader reader = native_begin_reading(bytes, size);
 	struct native_block block;
 	struct pesa_error *error = NULL;
 	bool any = true;
@@ -248,7 +248,7 @@ struct pesa_error *fleet_functions_name(struct fleet_functions *functions, const
 					uint64_t *unnamed)
 {
 	static const enum native_type types[] = {NATIVE_U64, NATIVE_U64};
-	struct native_reader reader = {bytes, bytes, (const uint8_t *)bytes + size};
+	struct native_reader reader = native_begin_reading(bytes, size);
 	struct columns columns = {0};
 	struct native_block block;
 	struct pesa_error *error = NULL;

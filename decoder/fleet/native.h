@@ -70,6 +70,14 @@ struct native_reader {
 	const uint8_t *begin, *at, *end;
 };
 
+/* A reader of an answer; `bytes` may be NULL if there are none. */
+static inline struct native_reader native_begin_reading(const void *bytes, size_t size)
+{
+	const uint8_t *begin = size ? bytes : (const uint8_t *)"";
+
+	return (struct native_reader){begin, begin, begin + size};
+}
+
 /* Read the next block, which must have columns of these types.  *any: false at the end.  The block is
  * freed with native_block_free(), also after an error; it refers to the bytes that are read. */
 struct pesa_error *native_read(struct native_reader *reader, const enum native_type *types,

@@ -415,7 +415,7 @@ struct pesa_error *restore_take(struct restore *restore, enum restore_answer ans
 		[RESTORE_CHAINS] = {TYPES(chain_types), take_chain},
 		[RESTORE_EVENTS] = {TYPES(event_types), take_event},
 	};
-	struct native_reader reader = {bytes, bytes, (const uint8_t *)bytes + size};
+	struct native_reader reader = native_begin_reading(bytes, size);
 	struct native_block block;
 	struct pesa_error *error = NULL;
 	bool any = true;

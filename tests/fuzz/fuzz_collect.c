@@ -56,7 +56,7 @@ static uint64_t read_block(const struct fleet_blocks *blocks, enum fleet_table t
 {
 	const struct fleet_block *made = &blocks->table[table];
 	const struct perfdata_buffer *bytes = &made->bytes;
-	struct native_reader reader;
+	struct native_reader reader = native_begin_reading(bytes->bytes, bytes->size);
 	enum native_type types[NATIVE_COLUMNS_MAX];
 	const unsigned int count = (unsigned int)strlen(columns[table]);
 	struct native_block block;
@@ -65,7 +65,6 @@ static uint64_t read_block(const struct fleet_blocks *blocks, enum fleet_table t
 
 	if (!made->rows)
 		return 0;
-	reader = (struct native_reader){bytes->bytes, bytes->bytes, bytes->bytes + bytes->size};
 	for (unsigned int i = 0; i < count; i++)
 		types[i] = type_of(columns[table][i]);
 	if (native_read(&reader, types, count, &block, &any) || block.rows != made->rows ||

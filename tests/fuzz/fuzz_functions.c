@@ -16,7 +16,7 @@ static void read_back(const struct perfdata_buffer *rows, uint32_t count)
 {
 	static const enum native_type types[] = {NATIVE_U64, NATIVE_U64, NATIVE_STRING, NATIVE_U64,
 						 NATIVE_U64};
-	struct native_reader reader = {rows->bytes, rows->bytes, rows->bytes + rows->size};
+	struct native_reader reader = native_begin_reading(rows->bytes, rows->size);
 	struct native_block block;
 	bool any;
 

@@ -22,7 +22,7 @@ static struct pesa_error *read_version(const struct perfdata_buffer *answer, uns
 				       char cluster[65])
 {
 	static const enum native_type types[] = {NATIVE_U32, NATIVE_STRING};
-	struct native_reader reader = {answer->bytes, answer->bytes, answer->bytes + answer->size};
+	struct native_reader reader = native_begin_reading(answer->bytes, answer->size);
 	struct native_slice name;
 	struct native_block block;
 	bool any;
@@ -180,7 +180,7 @@ static struct pesa_error *drop_days(struct server *server, unsigned int table, c
 				    const struct perfdata_buffer *answer, unsigned int *days)
 {
 	static const enum native_type types[] = {NATIVE_U32};
-	struct native_reader reader = {answer->bytes, answer->bytes, answer->bytes + answer->size};
+	struct native_reader reader = native_begin_reading(answer->bytes, answer->size);
 	struct native_block block;
 	struct pesa_error *error = NULL;
 	bool any = true;
