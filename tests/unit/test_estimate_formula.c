@@ -72,9 +72,13 @@ static void sums_have_the_interval_of_a_poisson_count(void **state)
 	profile.totals.period_squared = 1;
 	assert_interval(pesa_estimate_cycles(&profile, &seen_once, .95), 1, 1, 1);
 	/* A file that does not tell its periods. */
+	profile.totals.weight = UINT64_C(10000) * PESA_CYCLE;
 	profile.totals.period_squared = 0;
 	assert_interval(pesa_estimate_cycles(&profile, &instruction, .95), 100, 81.3621054905,
 			121.627937579);
+	/* No more can be true than the recording has. */
+	profile.totals.weight = 110 * (uint64_t)PESA_CYCLE;
+	assert_interval(pesa_estimate_cycles(&profile, &instruction, .95), 100, 81.3621054905, 110);
 	/* What was never seen has no interval. */
 	instruction = (struct pesa_instruction){0};
 	assert_interval(pesa_estimate_cycles(&profile, &instruction, .95), 0, 0, 0);
