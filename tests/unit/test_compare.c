@@ -134,12 +134,14 @@ static const char in_order_text[] = "pesa-processor-model 1\n"
 				    "micro-op-buffer 0\n"
 				    "resource ALU units=4 buffer=0\n" CLASSES;
 
-#define ROUNDS 20
-#define LINES  3
+#define ROUNDS	   20
+#define MANY_ROUNDS 900 /* more than there are registers for the data of stores */
+#define LINES	   3
 
 struct outcome {
 	bool partly, after, free_order, in_order;
 	unsigned int forward_latency, drain_latency, load_latency;
+	unsigned int rounds; /* 0: ROUNDS */
 };
 
 /* The cycles of so many rounds of three lines, whose first one reads what the last one of the round
@@ -153,13 +155,15 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 		.load_latency = how.load_latency,
 	};
 	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = how.free_order};
-	struct pesa_mca_instruction instructions[ROUNDS * LINES] = {0};
+	const unsigned int count = (how.rounds ? how.rounds : ROUNDS) * LINES;
+	static struct pesa_mca_instruction instructions[MANY_ROUNDS * LINES];
 	struct pesa_mca_model *model;
 	struct pesa_mca_block *block;
 	const char *text;
 	uint64_t cycles;
 
-	for (unsigned int i = 0; i < ROUNDS * LINES; i++) {
+	memset(instructions, 0, sizeof(instructions));
+	for (unsigned int i = 0; i < count; i++) {
 		instructions[i].insn =
 			assemble("rv64imafd", lines[i % LINES], strlen(lines[i % LINES]));
 		instructions[i].latency = -1;
@@ -171,8 +175,7 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 	}
 	text = how.in_order ? in_order_text : model_text;
 	assert_null(pesa_mca_model_parse("text", text, strlen(text), &model));
-	assert_null(
-		pesa_mca_block_create(model, instructions, ROUNDS * LINES, &block_options, &block));
+	assert_null(pesa_mca_block_create(model, instructions, count, &block_options, &block));
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
 	pesa_mca_block_free(block);
 	pesa_mca_model_free(model);
@@ -192,6 +195,16 @@ static void a_forwarded_load_ends_so_many_cycles_after_the_store(void **state)
 	assert_true(three > none);
 	assert_int_equal(five - three, 2 * (ROUNDS - 1));
 	assert_in_range(three, 5 * (ROUNDS - 1), 5 * (ROUNDS - 1) + 12);
+}
+
+static void any_number_of_loads_are_forwarded_to(void **state)
+{
+	uint64_t few = cycles_of(counter, true, (struct outcome){.forward_latency = 3});
+	uint64_t many = cycles_of(counter, true,
+				  (struct outcome){.forward_latency = 3, .rounds = MANY_ROUNDS});
+
+	(void)state;
+	assert_int_equal(many - few, 5 * (MANY_ROUNDS - ROUNDS));
 }
 
 static void a_load_is_not_later_for_a_store_that_is_done(void **state)
@@ -557,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_base_is_followed_through_memory),
 		cmocka_unit_test(a_load_of_two_stores_waits_for_the_newer_one),
 		cmocka_unit_test(a_forwarded_load_ends_so_many_cycles_after_the_store),
+		cmocka_unit_test(any_number_of_loads_are_forwarded_to),
 		cmocka_unit_test(a_load_is_not_later_for_a_store_that_is_done),
 		cmocka_unit_test(a_partly_forwarded_load_waits_until_the_store_has_retired),
 		cmocka_unit_test(in_order_too_a_partly_forwarded_load_waits),

@@ -59,7 +59,7 @@ struct mca_binder {
 	struct mca_description *shared[SHARED_LISTS];
 	struct register_use *registers[MCA_REGISTER_COUNT]; /* used in a block */
 	struct found_opcode found[OPCODES_REMEMBERED];	    /* by the low bits of its number */
-	uint16_t taken[MCA_RESOURCES_MAX + 1];		    /* by bit: see mca_take_in_order() */
+	bool taken[MCA_RESOURCES_MAX + 1];		    /* by bit: see mca_take_in_order() */
 	uint32_t bits[BOUND_REMEMBERED];      /* of those bound, by place_of(); 0: none */
 	struct bound bound[BOUND_REMEMBERED]; /* not set where there are no bits; the last member */
 };

@@ -109,7 +109,9 @@ struct pesa_mca_block {
 	unsigned int touched_count;
 	uint8_t unit[MCA_RESOURCES_MAX + 1]; /* resources used, their members and groups */
 	unsigned int unit_count;
-	unsigned int forwarders; /* number of registers that stand for something else (forward.c) */
+	unsigned int forwarders; /* stores from which others read, or for which they wait (forward.c) */
+	bool far_forwards;	 /* some of these are far before those that read from them */
+	bool turns;		 /* units are taken in program order */
 	bool barriers;		 /* an instruction is a barrier */
 	struct mca_binder *binder; /* owned; NULL: the block is one of several of a binder */
 };
@@ -146,9 +148,9 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 			       const struct pesa_mca_instruction *instruction,
 			       const struct pesa_mca_block_options *options);
 /* Make an instruction wait until the one before it has issued that takes the same unit for `cycles` or
- * more.  `taken` has an element for each bit of a resource: the register of its unit, 0: none. */
+ * more.  `taken` has an element for each bit of a resource: whether there was one for its unit. */
 struct pesa_error *mca_take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
-				     unsigned int cycles, uint16_t *taken);
+				     unsigned int cycles, bool *taken);
 /* Make a barrier wait until the last store before it is in the cache; stores get there in order. */
 struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_lowered *barrier,
 				       const struct pesa_mca_block_options *options);

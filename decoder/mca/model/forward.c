@@ -41,17 +41,25 @@ static struct pesa_error *add_write(struct pesa_mca_block *block, struct mca_low
 	return NULL;
 }
 
-/* A register that no instruction has; NONE: all are in use. */
-static unsigned int free_register(struct pesa_mca_block *block)
+#define STORED (MCA_REGISTER_TURN - MCA_REGISTER_MEMORY) /* registers for data of stores */
+
+/*
+ * A register for the data of a store, which is read `distance` instructions later at most; NONE: all are
+ * in use.  The one that was taken longest ago is taken again: since then as many instructions have read
+ * from stores, so that no later one reads from that store, unless some are farther from theirs.
+ */
+static unsigned int free_register(struct pesa_mca_block *block, unsigned int distance)
 {
-	if (block->forwarders == MCA_REGISTER_COUNT - MCA_REGISTER_MEMORY)
+	block->far_forwards |= distance >= STORED;
+	if (block->forwarders >= STORED && block->far_forwards)
 		return MCA_REGISTER_NONE;
-	return MCA_REGISTER_MEMORY + block->forwarders++;
+	return MCA_REGISTER_MEMORY + block->forwarders++ % STORED;
 }
 
 /* The register for the data of a store; NONE: all are in use. */
 static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered *store,
-				bool at_retirement, int latency, unsigned int *reg)
+				bool at_retirement, int latency, unsigned int distance,
+				unsigned int *reg)
 {
 	*reg = MCA_REGISTER_NONE;
 	for (unsigned int i = 0; i < store->writes; i++)
@@ -61,7 +69,7 @@ static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered
 			*reg = store->write[i].reg;
 	if (*reg)
 		return NULL;
-	*reg = free_register(block);
+	*reg = free_register(block, distance);
 	return *reg ? add_write(block, store, *reg, at_retirement, latency) : NULL;
 }
 
@@ -104,7 +112,7 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 	early = load->description->latency;
 	if (instruction->after_store)
 		latency = early = 0;
-	error = leave(block, store, partly, latency, &reg);
+	error = leave(block, store, partly, latency, distance, &reg);
 	return error || !reg ? error : read_from(block, load, reg, early);
 }
 
@@ -119,24 +127,24 @@ struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_
 		store--;
 	if (store == block->lowered)
 		return NULL;
-	error = leave(block, store - 1, true, (int)options->drain_latency, &reg);
+	error = leave(block, store - 1, true, (int)options->drain_latency,
+		      (unsigned int)(barrier->source - store[-1].source), &reg);
 	/* `drain_latency` includes the time of a load that reads from the cache afterwards. */
 	return error || !reg ? error
 			     : read_from(block, barrier, reg, (int)options->drain_latency / 2);
 }
 
 static struct pesa_error *take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
-					uint16_t *reg)
+					unsigned int reg, bool *taken)
 {
-	struct pesa_error *error = *reg ? read_from(block, lowered, *reg, 0) : NULL;
+	struct pesa_error *error = *taken ? read_from(block, lowered, reg, 0) : NULL;
 
-	if (!*reg)
-		*reg = (uint16_t)free_register(block);
-	return error || !*reg ? error : add_write(block, lowered, *reg, false, 0);
+	*taken = block->turns = true;
+	return error ? error : add_write(block, lowered, reg, false, 0);
 }
 
 struct pesa_error *mca_take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
-				     unsigned int cycles, uint16_t *taken)
+				     unsigned int cycles, bool *taken)
 {
 	const struct mca_description *description = lowered->description;
 	struct pesa_error *error = NULL;
@@ -148,7 +156,7 @@ struct pesa_error *mca_take_in_order(struct pesa_mca_block *block, struct mca_lo
 			&block->model->resources[pesa_mca_model_resource_of(block->model, bit)];
 
 		if (usage->cycles >= cycles && !resource->group && resource->units == 1)
-			error = take_in_order(block, lowered, &taken[bit]);
+			error = take_in_order(block, lowered, MCA_REGISTER_TURN + bit, &taken[bit]);
 	}
 	return error;
 }

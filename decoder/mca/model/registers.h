@@ -34,7 +34,8 @@ enum mca_register {
 	MCA_REGISTER_T = 301,	    /* matrix tiles */
 	MCA_REGISTER_SPECIAL = 317, /* fflags, frm, vl, vtype, vxrm, vxsat, vlenb, ssp */
 	MCA_REGISTER_MEMORY = 325,  /* data of a store for a load, see forward.c */
-	MCA_REGISTER_COUNT = 453,
+	MCA_REGISTER_TURN = 581,    /* whose turn it is at a unit: 64, by bit of the unit's mask */
+	MCA_REGISTER_COUNT = 645,
 };
 
 /* A larger register and the next smaller ones that it consists of. */
