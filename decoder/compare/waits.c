@@ -25,7 +25,7 @@ struct waits {
 	const struct compare_path_options *options;
 	double *each, *scratch;
 	double *block; /* by basic block: core time beyond the predicted one, cycles */
-	bool *stores;  /* by basic block: whether it has a store */
+	bool *stores;  /* by region: whether it has a store */
 };
 
 /* Core time of a load beyond the predicted one, cycles. */
@@ -54,13 +54,13 @@ static bool may_wait(const struct waits *waits, const struct compare_node *node)
 
 /*
  * A load that waits for the store of the iteration before it does not stall if the store stalls for
- * longer: all of the chain's time is at the store.
+ * longer: all of the chain's time is at the store.  The store may be in another basic block of the loop.
  */
 static bool may_hold_up(const struct waits *waits, const struct compare_node *node)
 {
 	double excess = waits->block[node->group];
 
-	return is_predicted(node, PESA_OPCODE_LOAD) && waits->stores[node->group] &&
+	return is_predicted(node, PESA_OPCODE_LOAD) && waits->stores[node->region] &&
 	       pesa_mca_model_is_out_of_order(waits->compare->model) &&
 	       excess >= BLOCK_LEAST * waits->compare->totals.cycles &&
 	       excess >= EXCESS_LEAST * node->executions;
@@ -73,7 +73,7 @@ static void sum_blocks(const struct waits *waits)
 	memset(waits->block, 0, waits->compare->regions.groups * sizeof(*waits->block));
 	for (uint32_t i = 0; i < code->count; i++) {
 		waits->block[code->node[i].group] += excess_of(&code->node[i]);
-		waits->stores[code->node[i].group] |=
+		waits->stores[code->node[i].region] |=
 			is_predicted(&code->node[i], PESA_OPCODE_STORE);
 	}
 }
@@ -250,7 +250,7 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 		.each = calloc(compare->code.count + 1, sizeof(double)),
 		.scratch = calloc(compare->regions.groups + 1, sizeof(double)),
 		.block = calloc(compare->regions.groups + 1, sizeof(double)),
-		.stores = calloc(compare->regions.groups + 1, sizeof(bool)),
+		.stores = calloc(compare->regions.count + 1, sizeof(bool)),
 	};
 	bool *tried = calloc(compare->code.count + 1, sizeof(*tried));
 	bool ready = waits.each && waits.scratch && waits.block && waits.stores && tried;
