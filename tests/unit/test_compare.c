@@ -134,9 +134,9 @@ static const char in_order_text[] = "pesa-processor-model 1\n"
 				    "micro-op-buffer 0\n"
 				    "resource ALU units=4 buffer=0\n" CLASSES;
 
-#define ROUNDS	   20
+#define ROUNDS	    20
 #define MANY_ROUNDS 900 /* more than there are registers for the data of stores */
-#define LINES	   3
+#define LINES	    3
 
 struct outcome {
 	bool partly, after, free_order, in_order;

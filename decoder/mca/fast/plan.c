@@ -104,8 +104,8 @@ bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_r
 {
 	if (!pesa_mca_model_is_out_of_order(block->model))
 		return false;
-	if (options->stimuli || options->free_order || options->store_ports ||
-	    block->forwarders || block->turns)
+	if (options->stimuli || options->free_order || options->store_ports || block->forwarders ||
+	    block->turns)
 		return mca_fast_serves_one_iteration(block, options);
 	return !block->barriers && has_few_kinds(block);
 }

@@ -109,10 +109,11 @@ struct pesa_mca_block {
 	unsigned int touched_count;
 	uint8_t unit[MCA_RESOURCES_MAX + 1]; /* resources used, their members and groups */
 	unsigned int unit_count;
-	unsigned int forwarders; /* stores from which others read, or for which they wait (forward.c) */
-	bool far_forwards;	 /* some of these are far before those that read from them */
-	bool turns;		 /* units are taken in program order */
-	bool barriers;		 /* an instruction is a barrier */
+	unsigned int
+		forwarders; /* stores from which others read, or for which they wait (forward.c) */
+	bool far_forwards;  /* some of these are far before those that read from them */
+	bool turns;	    /* units are taken in program order */
+	bool barriers;	    /* an instruction is a barrier */
 	struct mca_binder *binder; /* owned; NULL: the block is one of several of a binder */
 };
 
