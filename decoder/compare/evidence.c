@@ -12,7 +12,21 @@
 
 /* Minimum share of the remaining differences that a finding must explain: next to large errors of
  * the engine, a small difference cannot be distinguished from chance. */
-#define LEFT_SHARE 0.15
+#define LEFT_MOST	0.7
+#define LEFT_LEAST	0.15
+#define LEFT_DEVIATIONS 12.0 /* standard errors from which LEFT_LEAST is enough */
+
+/*
+ * A finding that hardly moves the program as a whole makes some instructions as much faster as others
+ * slower.  That is mostly chance, unless it explains most of what is wrong in several blocks; or nearly
+ * all of a large part of the program, as which instruction of a block waits.
+ */
+#define STILL_BLOCKS	   1.9 /* effective number of blocks */
+#define STILL_DEVIATIONS   7.0
+#define STILL_SHARE	   0.02 /* of the core time, in differences of instructions */
+#define STILL_EXPLAINED	   0.7	/* of instructions and of blocks */
+#define STILL_LARGE	   0.1	/* of the core time, likewise */
+#define STILL_INSTRUCTIONS 0.95 /* explained, of instructions alone */
 
 /*
  * A finding that explains the differences of instructions, and next to nothing of those of basic
@@ -33,6 +47,10 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ONE_BLOCKS	 0.75
 #define ONE_ALL		 0.8 /* of the block, whatever of its instructions */
 #define ONE_DEVIATIONS	 5.0 /* planted ones have ten and more */
+/* How often a block ran is an estimate itself, but not wrong by so much.  Where it is no chance either which
+ * instruction waits, in order, fewer standard errors are enough, with nearly all explained. */
+#define ONE_LARGE	    0.05 /* of the core time */
+#define ONE_LARGE_EXPLAINED 0.9	 /* of instructions and of the block */
 
 /*
  * Measured with tests/accuracy/trials.py: of the findings in unmodified programs most explain less,
@@ -43,12 +61,9 @@ static const struct {
 	double deviations;
 	enum where where;
 } enough[] = {
-	{0.6, 0.15, 0, ANYWHERE},
-	{0.6, -0.1, 10, ANYWHERE},
-	{0.45, 0.15, 4.2, IN_SEVERAL_BLOCKS},
-	{0.3, 0.2, 8, ANYWHERE},
-	{0.1, 0.7, 4.2, OUT_OF_ORDER},
-	{0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
+	{0.6, 0.15, 4.2, ANYWHERE},	      {0.6, -0.1, 10, ANYWHERE},
+	{0.45, 0.15, 4.2, IN_SEVERAL_BLOCKS}, {0.3, 0.2, 8, ANYWHERE},
+	{0.1, 0.7, 4.2, OUT_OF_ORDER},	      {0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
 };
 
 /* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
@@ -78,25 +93,52 @@ static bool holds(const struct compare_search *search, const struct compare_touc
 	return compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL);
 }
 
+/* Whether the evidence is enough for a finding that hardly moves the program. */
+static bool is_enough_still(const struct compare_search *search,
+			    const struct pesa_compare_finding *finding,
+			    const struct compare_touched *touched)
+{
+	double of_nodes = touched->node[1] - touched->node[0];
+
+	if (finding->deviations < STILL_DEVIATIONS || !compare_is_in_blocks(touched, STILL_BLOCKS))
+		return false;
+	return (of_nodes >= STILL_SHARE * search->core && finding->explained >= STILL_EXPLAINED &&
+		finding->explained_blocks >= STILL_EXPLAINED) ||
+	       (of_nodes >= STILL_LARGE * search->core && finding->explained >= STILL_INSTRUCTIONS);
+}
+
+/* Whether the evidence is enough for an effect on one basic block. */
+static bool is_enough_of_one(const struct compare_search *search,
+			     const struct pesa_compare_finding *finding,
+			     const struct compare_touched *touched)
+{
+	if (!pesa_mca_model_is_out_of_order(search->original) &&
+	    fabs(touched->sum) >= ONE_LARGE * search->core &&
+	    finding->explained >= ONE_LARGE_EXPLAINED &&
+	    finding->explained_blocks >= ONE_LARGE_EXPLAINED)
+		return true;
+	return finding->deviations >= ONE_DEVIATIONS &&
+	       (finding->explained_blocks >= ONE_ALL || (finding->explained >= ONE_INSTRUCTIONS &&
+							 finding->explained_blocks >= ONE_BLOCKS));
+}
+
 static bool is_enough(const struct compare_search *search,
 		      const struct pesa_compare_finding *finding,
 		      const struct compare_touched *touched, double left)
 {
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
+	double least = (finding->deviations < LEFT_DEVIATIONS ? LEFT_MOST : LEFT_LEAST) * left;
 
-	/* What makes some as much faster as others slower is mostly chance: an entry that is wrong by so
-	 * much that it matters moves the whole program. */
-	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core)
+	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core &&
+	    !is_enough_still(search, finding, touched))
 		return false;
-	if (of_blocks < LEFT_SHARE * left && of_nodes < LEFT_SHARE * left)
+	if (of_blocks < least && of_nodes < least)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
 	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
-	    (finding->deviations < ONE_DEVIATIONS ||
-	     (finding->explained_blocks < ONE_ALL &&
-	      (finding->explained < ONE_INSTRUCTIONS || finding->explained_blocks < ONE_BLOCKS))))
+	    !is_enough_of_one(search, finding, touched))
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&

@@ -150,8 +150,7 @@ static struct pesa_error *eliminate_each(struct compare_search *search)
 
 /* ---- Exchange -------------------------------------------------------------------------------- */
 
-/* Penalised likelihood of the findings. */
-static double score(struct compare_search *search)
+double compare_score(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
 	double penalties = 0;
@@ -232,7 +231,7 @@ static struct pesa_error *exchange(struct compare_search *search, uint32_t findi
 				   struct start *start, unsigned int starts, bool *changed)
 {
 	struct compare_state *before = NULL, *without = NULL;
-	double most = score(search) + search->deviations * search->deviations;
+	double most = compare_score(search) + search->deviations * search->deviations;
 	struct pesa_error *error = compare_state_keep(search, &before);
 
 	for (unsigned int i = search->compare->findings; i-- > 0 && !error;)
@@ -250,7 +249,7 @@ static struct pesa_error *exchange(struct compare_search *search, uint32_t findi
 		error = compare_state_restore(search, without);
 		if (!error)
 			error = select_from(search, from);
-		*changed = !error && score(search) > most;
+		*changed = !error && compare_score(search) > most;
 	}
 	if (!error && !*changed)
 		error = compare_state_restore(search, before);

@@ -100,6 +100,27 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	return error;
 }
 
+/* Search with candidates of single opcodes as well.  What was found without them is kept if it is more
+ * likely: among more candidates the search may go astray. */
+static struct pesa_error *select_with_opcodes(struct compare_search *search)
+{
+	struct compare_state *state = NULL;
+	bool lacking = search->lacking;
+	double before = compare_score(search);
+	struct pesa_error *error = compare_list_opcodes(search);
+
+	if (!error)
+		error = compare_state_keep(search, &state);
+	if (!error)
+		error = select_findings(search);
+	if (!error && compare_score(search) < before) {
+		search->lacking = lacking;
+		error = compare_state_restore(search, state);
+	}
+	compare_state_free(state);
+	return error;
+}
+
 /* Most wrong entries of a model are wrong for all their opcodes.  If such changes do not explain
  * the measurement, or opcodes contradict a finding, changes of single opcodes are tried too. */
 static struct pesa_error *select_all(struct compare_search *search)
@@ -112,12 +133,9 @@ static struct pesa_error *select_all(struct compare_search *search)
 	if (!error)
 		error = select_findings(search);
 	if (!error)
-		single = compare_has_unexplained_regions(search);
-	if (single) {
-		error = compare_list_opcodes(search);
-		if (!error)
-			error = select_findings(search);
-	}
+		single = compare_has_unexplained_code(search);
+	if (!error && single)
+		error = select_with_opcodes(search);
 	if (!error)
 		error = compare_weigh_opcodes(search, &narrowed);
 	if (error || !narrowed)
@@ -150,7 +168,7 @@ static struct pesa_error *find_tentatively(struct compare_search *search)
 
 	search->trusting = true;
 	error = select_forward(search);
-	if (!error && compare_has_unexplained_regions(search)) {
+	if (!error && compare_has_unexplained_code(search)) {
 		error = compare_list_opcodes(search);
 		if (!error)
 			error = select_forward(search);

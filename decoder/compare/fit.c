@@ -17,7 +17,8 @@
 #define ROUNDS	     6
 #define HUBER	     2.0 /* deviations beyond which an observation gets less weight */
 #define HUBER_REGION 2.0
-#define OUTLIER	     3.0 /* limit, in standard deviations plus sizes of the effect */
+#define OUTLIER	     3.0  /* limit, in standard deviations plus sizes of the effect */
+#define SLOWER_LEAST 0.05 /* part of the effect, below which it makes nothing slower */
 
 /*
  * Relative error of a predicted effect: for a basic block, and for one instruction within its
@@ -215,7 +216,7 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 static double direct_ratio(const struct compare_residuals *residuals,
 			   const struct compare_candidate *candidate)
 {
-	double shown = 0, predicted = 0;
+	double shown = 0, predicted = 0, all = 0;
 	double sign = compare_makes_faster(candidate) ? -1 : 1;
 
 	for (uint32_t i = 0; i < candidate->effects; i++) {
@@ -224,11 +225,15 @@ static double direct_ratio(const struct compare_residuals *residuals,
 		double cycles = sign * effect->cycles;
 		double limit = OUTLIER * (cycles + sqrt(one->variance));
 
+		all += fabs(cycles);
 		if (!(one->variance > 0) || !(cycles > 0))
 			continue;
 		shown += compare_clip(sign * one->value, limit);
 		predicted += cycles;
 	}
+	/* On an in-order core a longer latency may make a loop faster, and no instruction slower. */
+	if (predicted < SLOWER_LEAST * all)
+		return candidate->ratio;
 	return predicted > 0 ? shown / predicted : 0;
 }
 

@@ -26,6 +26,8 @@
  * them although another one is possible in each of them. */
 #define SEVERAL_INSTRUCTIONS 0.5
 #define SEVERAL_BLOCKS	     0.8
+#define SLOWER_LEAST	     2.0 /* effective number of instructions that become slower */
+#define SLOWER_EXPLAINED     0.7 /* of the instructions and basic blocks that it touches */
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
  * saturated. */
@@ -128,7 +130,10 @@ double compare_size_penalty(const struct compare_search *search,
 {
 	double sum = 1;
 
-	if (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES)
+	/* With the cycle of issue: 1 and 3 cycles are less apart than 10 and 30. */
+	if (candidate->kind == PESA_COMPARE_LATENCY)
+		sum = surprise(value + 1, candidate->base_value + 1);
+	if (candidate->kind == PESA_COMPARE_CYCLES)
 		sum = surprise(value, candidate->base_value);
 	if (candidate->kind == PESA_COMPARE_CYCLES) {
 		int longest = compare_latency_of(search->compare->model, candidate->class);
@@ -157,6 +162,31 @@ static bool explains_several_blocks(const struct compare_search *search,
 	return compare_is_in_blocks(&touched, COMPARE_BLOCKS_SEVERAL) &&
 	       compare_part_explained(touched.node[0], touched.node[1]) >= SEVERAL_INSTRUCTIONS &&
 	       compare_part_explained(touched.block[0], touched.block[1]) >= SEVERAL_BLOCKS;
+}
+
+/*
+ * Whether a candidate makes several instructions slower, and explains most of what it touches.  On an
+ * in-order core the instruction that waits is the one that stalls, so that one load that waits for a store
+ * makes one instruction slower.
+ */
+static bool explains_several_instructions(const struct compare_search *search,
+					  const struct compare_candidate *candidate)
+{
+	struct compare_touched touched;
+	double sum = 0, squares = 0;
+
+	if (pesa_mca_model_is_out_of_order(search->original))
+		return false;
+	for (uint32_t i = 0; i < candidate->effects; i++) {
+		double slower = fmax(0, candidate->effect[i].cycles);
+
+		sum += slower;
+		squares += slower * slower;
+	}
+	touched = compare_touch(search, candidate);
+	return sum * sum >= SLOWER_LEAST * squares &&
+	       compare_part_explained(touched.node[0], touched.node[1]) >= SLOWER_EXPLAINED &&
+	       compare_part_explained(touched.block[0], touched.block[1]) >= SLOWER_EXPLAINED;
 }
 
 /* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
@@ -188,7 +218,8 @@ static bool is_ambiguous(const struct compare_search *search,
 		ambiguous += any && touched ? size : 0;
 	}
 	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum &&
-	       !explains_several_blocks(search, candidate);
+	       !explains_several_blocks(search, candidate) &&
+	       !explains_several_instructions(search, candidate);
 }
 
 /*

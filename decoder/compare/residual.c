@@ -288,9 +288,41 @@ static double unexplained_cycles(struct compare_search *search, bool uncertain)
 	return left;
 }
 
-bool compare_has_unexplained_regions(struct compare_search *search)
+/* Differences of basic blocks, and of instructions within these, beyond sampling and the engine: the
+ * larger one, in cycles.  They may cancel out in a region. */
+static double unexplained_in_regions(struct compare_search *search)
 {
-	return unexplained_cycles(search, true) >= LEFT_LEAST * search->core;
+	const struct compare_residuals *residuals = &search->residuals;
+	double blocks = 0, nodes = 0;
+
+	compare_make_residuals(search);
+	for (uint32_t i = 0; i < search->compare->regions.groups; i++) {
+		const struct compare_block *block = &residuals->block[i];
+		double off = REGION_MISFIT * block->scale;
+
+		if (block->variance > 0)
+			blocks += fmax(0,
+				       fabs(block->value) -
+					       LEFT_DEVIATIONS * sqrt(block->variance + off * off));
+	}
+	for (uint32_t i = 0; i < search->compare->code.count; i++) {
+		const struct compare_residual *one = &residuals->node[i];
+		const struct compare_block *block = &residuals->block[one->block];
+
+		if (one->variance > 0)
+			nodes += fmax(
+				0, fabs(one->value - one->variance / block->shift * block->value) -
+					   LEFT_DEVIATIONS * sqrt(one->variance));
+	}
+	return fmax(blocks, nodes);
+}
+
+bool compare_has_unexplained_code(struct compare_search *search)
+{
+	/* Where much else is wrong, code that differs says nothing. */
+	return unexplained_cycles(search, true) >= LEFT_LEAST * search->core ||
+	       (compare_misfit_is_usual(search) &&
+		unexplained_in_regions(search) >= COMPARE_SHARE_LEAST * search->core);
 }
 
 bool compare_has_uncertain_regions(struct compare_search *search)

@@ -89,9 +89,10 @@ struct pesa_error *compare_list_candidates(struct compare_search *search);
 /* Add a candidate for each entry of a used opcode alone, split off the SchedWrite that it shares
  * with other opcodes. */
 struct pesa_error *compare_list_opcodes(struct compare_search *search);
-/* Whether regions differ from the prediction by more than sampling and the engine explain. */
-bool compare_has_unexplained_regions(struct compare_search *search);
-/* The same, or by what only the choices of order.h and alternatives.h explain. */
+/* Whether regions, or basic blocks and instructions in them, differ from the prediction by more than
+ * sampling and the engine explain. */
+bool compare_has_unexplained_code(struct compare_search *search);
+/* Whether regions do, or by what only the choices of order.h and alternatives.h explain. */
 bool compare_has_uncertain_regions(struct compare_search *search);
 /* Whether the search has executed so much that nothing is begun that can be left out; then it is noted
  * that the search ended early. */
@@ -241,6 +242,8 @@ void compare_add_tie(struct compare_search *search, struct pesa_compare_finding 
 /* ---- Backward elimination and exchange (exchange.c) ------------------------------------------ */
 
 struct pesa_error *compare_exchange(struct compare_search *search);
+/* Penalised likelihood of the findings; makes the residuals. */
+double compare_score(struct compare_search *search);
 /* Remove a finding from the model, and update everything that depends on it. */
 struct pesa_error *compare_eliminate(struct compare_search *search,
 				     struct compare_candidate *candidate);
