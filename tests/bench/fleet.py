@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -188,6 +189,38 @@ def files(servers, work, wanted, count, most_clients):
         print(f"perf report of that file: {theirs:.2f} s, {theirs / samples * 1e9:.0f} s for 10^9 samples at that rate")
 
 
+def one_by_one(servers, work, seconds):
+    """How many recordings a second come in from four clients that send one at a time, as pesad does."""
+    for server in servers:
+        pesa("store", "--create", "--cluster", "fleet", "--to", f"clickhouse://127.0.0.1:{server.http}/rate")
+    with open(f"{work}/once.data", "rb") as file:
+        recording = file.read()
+    until = time.monotonic() + seconds
+    sent = [0] * 4
+
+    def client(number):
+        path = f"{work}/client{number}.data"
+        while time.monotonic() < until:
+            with open(path, "wb") as file:
+                file.write(recording + bytes(8 * (4 * sent[number] + number + 1)))  # another digest
+            pesa("store", "-q", "--to", f"clickhouse://127.0.0.1:{servers[number % len(servers)].http}/rate", path)
+            sent[number] += 1
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(len(sent))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    there, rows = (int(servers[0].ask(f"SELECT {what}")) for what in ("uniqExact(digest) FROM rate.recordings_all",
+                                                                      "count() FROM rate.samples_all"))
+    parts = max(int(server.ask("SELECT max(parts) FROM (SELECT count() AS parts FROM system.parts WHERE active AND database = 'rate' "
+                               "GROUP BY table)")) for server in servers)
+    if there != sum(sent):
+        sys.exit(f"{sum(sent)} recordings were sent, {there} are there")
+    print(f"one by one: {there} recordings of {rows // there} rows in {seconds} s, {there / seconds:.1f} a second; "
+          f"at most {parts} parts a table", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=float, default=1e9, help="of the synthetic database; 0: none")
@@ -197,6 +230,7 @@ def main():
     parser.add_argument("--file-samples", type=float, default=1e6)
     parser.add_argument("--files", type=int, default=8, help="recordings that are stored")
     parser.add_argument("--clients", type=int, default=1, help="store them by 1, 2, 4 ... clients at once, up to so many")
+    parser.add_argument("--one-by-one", type=int, metavar="SECONDS", help="send recordings one by one, as pesad does, for so long")
     parser.add_argument("--growth", action="store_true", help="also with other numbers of hosts, days, distinct records")
     wanted = parser.parse_args()
     if not clickhouse.PROGRAM or not QEMU:
@@ -205,6 +239,8 @@ def main():
     servers = clickhouse.start(work, 2)
     try:
         files(servers, work, int(wanted.file_samples), wanted.files, wanted.clients)
+        if wanted.one_by_one:
+            one_by_one(servers, work, wanted.one_by_one)
         if not wanted.samples:
             return
         print("\n| samples | hosts | days | distinct records | rows | bytes a row | bytes a sample | first report, s | next, s | functions by day, s |")
