@@ -136,8 +136,8 @@ def synthetic(servers, name, samples, hosts, distinct, days):
         SELECT day, name, sum(cycles) AS all_cycles
         FROM (SELECT toDate(time) AS day, pc_binary AS binary, pc, sum(periods) AS cycles FROM {name}.samples_all
               WHERE service = 'web' AND attempt GLOBAL IN (SELECT min(attempt) FROM {name}.recordings_all GROUP BY service, digest)
-              GROUP BY day, binary, pc)
-        GLOBAL ANY LEFT JOIN (SELECT binary, pc, any(name) AS name FROM {name}.functions_all GROUP BY binary, pc) USING binary, pc
+              GROUP BY day, binary, pc) AS sums
+        GLOBAL ANY LEFT JOIN (SELECT binary, pc, any(name) AS name FROM {name}.functions_all GROUP BY binary, pc) AS names USING binary, pc
         GROUP BY day, name ORDER BY all_cycles DESC LIMIT 100""")
     print(f"| {counted:.3g} | {hosts} | {days} | {distinct} | {rows:.3g} | {bytes_held / rows:.1f} | {bytes_held / counted:.3f} | "
           f"{cold:.2f} | {warm:.2f} | {by_day:.2f} |", flush=True)

@@ -63,7 +63,7 @@ def stored(service):
     answer = servers[1].ask(
         "SELECT sum(cycles), name FROM (SELECT pc_binary AS binary, pc, sum(periods) AS cycles FROM fleet.samples_all "
         f"WHERE service = '{service}' AND attempt GLOBAL IN (SELECT min(attempt) FROM fleet.recordings_all GROUP BY service, digest) "
-        "GROUP BY binary, pc) GLOBAL ANY LEFT JOIN (SELECT binary, pc, any(name) AS name FROM fleet.functions_all GROUP BY binary, pc) "
+        "GROUP BY binary, pc) AS sums GLOBAL ANY LEFT JOIN (SELECT binary, pc, any(name) AS name FROM fleet.functions_all GROUP BY binary, pc) AS names "
         "USING binary, pc GROUP BY name")
     return {name: int(cycles) for cycles, _, name in (line.partition("\t") for line in answer.splitlines())}
 
