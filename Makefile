@@ -87,7 +87,7 @@ CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE $(packages_cflags) $(CPPFL
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden -fno-semantic-interposition $(WARN) $(CFLAGS)
 # RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
 byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
-private_libs := -liberty $(byte_atomics) -lpthread -lm
+private_libs := -liberty -lcxsparse $(byte_atomics) -lpthread -lm
 LDLIBS_ALL = $(packages_libs) $(private_libs) $(LDLIBS)
 DAEMON_LDLIBS := $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
 TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "decoder/base/union_find.h"
+#include "decoder/flow/factor.h"
 #include "decoder/flow/network.h"
 
-#define STEPS_MAX     60
-#define TOLERANCE     1e-5 /* of the largest wanted flow */
-#define GRADIENTS     1e-4 /* residual of a step, relative */
-#define GRADIENTS_MAX 500
-#define HALVES_MAX    30
+#define STEPS_MAX  60
+#define TOLERANCE  1e-5 /* of the largest wanted flow */
+#define HALVES_MAX 30
 
 /* A part of the network, with nodes of its own: 0 is the ground. */
 struct part {
@@ -19,35 +18,25 @@ struct part {
 	/* Arcs that have a flow, and the nodes that they connect but the ground: only those matter in a
 	 * step.  Most code of a program is never executed. */
 	uint32_t *active, *touched;
+	uint32_t *row; /* by node: its index in `touched`, if it is there */
 	uint32_t actives, touches;
 	double *noise; /* by arc */
 	/* By node: */
-	double *potential, *tried, *excess, *step, *residual, *direction, *product, *diagonal;
+	double *potential, *tried, *excess, *step, *residual, *product, *diagonal;
 };
-
-/* Which parts of the flow come in at `to` and at `also`. */
-static double to_part(const struct flow_arc *arc)
-{
-	return 1 - arc->split;
-}
-
-static double also_part(const struct flow_arc *arc)
-{
-	return arc->split > 0 ? arc->split : 1;
-}
 
 /* How much more a flow is worth at its ends than at its beginning. */
 static double difference(const struct flow_arc *arc, const double *vector)
 {
-	return to_part(arc) * vector[arc->to] + also_part(arc) * vector[arc->also] -
+	return flow_to_part(arc) * vector[arc->to] + flow_also_part(arc) * vector[arc->also] -
 	       vector[arc->from];
 }
 
 /* Add what flows along an arc to what comes into its nodes. */
 static void carry(const struct flow_arc *arc, double *node, double flow)
 {
-	node[arc->to] += to_part(arc) * flow;
-	node[arc->also] += also_part(arc) * flow;
+	node[arc->to] += flow_to_part(arc) * flow;
+	node[arc->also] += flow_also_part(arc) * flow;
 	node[arc->from] -= flow;
 }
 
@@ -85,27 +74,16 @@ static void find_active(struct part *part)
 		if (free_flow(arc, part->potential) <= 0)
 			continue;
 		part->active[part->actives++] = i;
-		part->diagonal[arc->to] += arc->variance * to_part(arc) * to_part(arc);
-		part->diagonal[arc->also] += arc->variance * also_part(arc) * also_part(arc);
+		part->diagonal[arc->to] += arc->variance * flow_to_part(arc) * flow_to_part(arc);
+		part->diagonal[arc->also] +=
+			arc->variance * flow_also_part(arc) * flow_also_part(arc);
 		part->diagonal[arc->from] += arc->variance;
 	}
 	for (uint32_t i = 1; i < part->nodes; i++)
-		if (part->diagonal[i] > 0)
+		if (part->diagonal[i] > 0) {
+			part->row[i] = part->touches;
 			part->touched[part->touches++] = i;
-}
-
-/* product = Laplacian of the active arcs, times a vector that is 0 at the ground.  A trifle of
- * the diagonal is added: what hangs together with nothing else has no other solution. */
-static void multiply(const struct part *part, const double *vector, double *product)
-{
-	for (uint32_t i = 0; i < part->touches; i++)
-		product[part->touched[i]] =
-			part->diagonal[part->touched[i]] * vector[part->touched[i]] * 1e-12;
-	for (uint32_t i = 0; i < part->actives; i++) {
-		const struct flow_arc *arc = &part->arc[part->active[i]];
-
-		carry(arc, product, arc->variance * difference(arc, vector));
-	}
+		}
 }
 
 /* Products of two vectors, over the nodes that are touched. */
@@ -118,45 +96,21 @@ static double dot(const struct part *part, const double *one, const double *othe
 	return sum;
 }
 
-/* The step of Newton's method: conjugate gradients, preconditioned by the diagonal. */
-static void find_step(struct part *part)
+static struct pesa_error *make_factor(const struct part *part, struct flow_factor **factor)
 {
-	double first, rho = 0;
+	return flow_factor_create(part->arc, part->active, part->actives, part->touched,
+				  part->touches, part->row, part->diagonal, factor);
+}
 
+/* The step of Newton's method from this excess. */
+static void find_step(struct part *part, const struct flow_factor *factor)
+{
 	memset(part->step, 0, part->nodes * sizeof(*part->step));
-	memset(part->direction, 0, part->nodes * sizeof(*part->direction));
 	for (uint32_t i = 0; i < part->touches; i++)
-		part->residual[part->touched[i]] = -part->excess[part->touched[i]];
-	first = dot(part, part->residual, part->residual);
-	for (uint32_t round = 0; round < 2 * part->touches + 20 && round < GRADIENTS_MAX; round++) {
-		double along, previous = rho;
-
-		rho = 0;
-		for (uint32_t i = 0; i < part->touches; i++) {
-			double residual = part->residual[part->touched[i]];
-
-			rho += residual * residual / part->diagonal[part->touched[i]];
-		}
-		for (uint32_t i = 0; i < part->touches; i++) {
-			uint32_t node = part->touched[i];
-
-			part->direction[node] =
-				part->residual[node] / part->diagonal[node] +
-				(round ? rho / previous * part->direction[node] : 0);
-		}
-		multiply(part, part->direction, part->product);
-		along = dot(part, part->direction, part->product);
-		if (!(along > 0))
-			break;
-		for (uint32_t i = 0; i < part->touches; i++) {
-			uint32_t node = part->touched[i];
-
-			part->step[node] += rho / along * part->direction[node];
-			part->residual[node] -= rho / along * part->product[node];
-		}
-		if (dot(part, part->residual, part->residual) <= GRADIENTS * GRADIENTS * first)
-			break;
-	}
+		part->residual[i] = -part->excess[part->touched[i]];
+	flow_factor_solve(factor, part->residual, part->product);
+	for (uint32_t i = 0; i < part->touches; i++)
+		part->step[part->touched[i]] = part->residual[i];
 }
 
 static double largest(const double *value, uint32_t count)
@@ -168,8 +122,10 @@ static double largest(const double *value, uint32_t count)
 	return most;
 }
 
-static void solve_part(struct part *part)
+static struct pesa_error *solve_part(struct part *part)
 {
+	struct flow_factor *factor;
+	struct pesa_error *error;
 	double wanted = 0, value;
 
 	for (uint32_t i = 0; i < part->arcs; i++)
@@ -180,7 +136,13 @@ static void solve_part(struct part *part)
 		double slope, share = 1, next = value;
 
 		find_active(part);
-		find_step(part);
+		if (!part->touches)
+			break;
+		error = make_factor(part, &factor);
+		if (error)
+			return error;
+		find_step(part, factor);
+		flow_factor_free(factor);
 		slope = -dot(part, part->excess, part->step);
 		for (int half = 0; half < HALVES_MAX; half++, share /= 2) {
 			for (uint32_t i = 0; i < part->nodes; i++)
@@ -197,6 +159,7 @@ static void solve_part(struct part *part)
 	}
 	for (uint32_t i = 0; i < part->arcs; i++)
 		part->arc[i].flow = fmax(free_flow(&part->arc[i], part->potential), 0);
+	return NULL;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -216,7 +179,7 @@ static double draw(uint64_t *seed)
 }
 
 /* The noise that is left of noise on every arc, once what comes into a node goes out of it. */
-static void draw_once(struct part *part, uint64_t *seed)
+static void draw_once(struct part *part, const struct flow_factor *factor, uint64_t *seed)
 {
 	memset(part->excess, 0, part->nodes * sizeof(*part->excess));
 	for (uint32_t i = 0; i < part->actives; i++) {
@@ -225,7 +188,7 @@ static void draw_once(struct part *part, uint64_t *seed)
 		part->noise[i] = draw(seed) * sqrt(arc->variance);
 		carry(arc, part->excess, part->noise[i]);
 	}
-	find_step(part);
+	find_step(part, factor);
 	for (uint32_t i = 0; i < part->actives; i++) {
 		struct flow_arc *arc = &part->arc[part->active[i]];
 		double left = part->noise[i] + arc->variance * difference(arc, part->step);
@@ -234,22 +197,31 @@ static void draw_once(struct part *part, uint64_t *seed)
 	}
 }
 
-static void find_errors(struct part *part, unsigned int draws)
+static struct pesa_error *find_errors(struct part *part, unsigned int draws)
 {
+	struct flow_factor *factor;
+	struct pesa_error *error;
 	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) * (part->nodes + 1);
 
 	for (uint32_t i = 0; i < part->arcs; i++)
 		part->arc[i].error = 0;
 	if (!draws)
-		return;
+		return NULL;
 	find_active(part);
+	if (!part->touches)
+		return NULL;
+	error = make_factor(part, &factor);
+	if (error)
+		return error;
 	for (unsigned int i = 0; i < draws; i++)
-		draw_once(part, &seed);
+		draw_once(part, factor, &seed);
+	flow_factor_free(factor);
 	for (uint32_t i = 0; i < part->actives; i++) {
 		struct flow_arc *arc = &part->arc[part->active[i]];
 
 		arc->error = sqrt(arc->error / draws);
 	}
+	return NULL;
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -261,7 +233,7 @@ struct parts {
 	uint32_t *node, *node_end; /* nodes but the ground, likewise */
 	/* Room for one part: */
 	struct flow_arc *arc;
-	uint32_t *active, *touched;
+	uint32_t *active, *touched, *row;
 	double *noise;
 	unsigned int draws;
 };
@@ -332,9 +304,10 @@ static struct flow_arc localised(const struct parts *parts, struct flow_arc arc)
 }
 
 /* Solve a part with these arcs and nodes (but the ground). */
-static void solve_numbers(const struct parts *parts, struct flow_arc *arc, const uint32_t *numbers,
-			  uint32_t arcs, const uint32_t *node, uint32_t count, double *potential,
-			  double *work)
+static struct pesa_error *solve_numbers(const struct parts *parts, struct flow_arc *arc,
+					const uint32_t *numbers, uint32_t arcs,
+					const uint32_t *node, uint32_t count, double *potential,
+					double *work)
 {
 	struct part part = {
 		.arc = parts->arc,
@@ -342,10 +315,12 @@ static void solve_numbers(const struct parts *parts, struct flow_arc *arc, const
 		.nodes = count + 1,
 		.active = parts->active,
 		.touched = parts->touched,
+		.row = parts->row,
 		.noise = parts->noise,
 	};
-	double **array[] = {&part.potential, &part.tried,     &part.excess,  &part.step,
-			    &part.residual,  &part.direction, &part.product, &part.diagonal};
+	double **array[] = {&part.potential, &part.tried,   &part.excess,  &part.step,
+			    &part.residual,  &part.product, &part.diagonal};
+	struct pesa_error *error;
 
 	for (unsigned int i = 0; i < sizeof(array) / sizeof(*array); i++)
 		*array[i] = work + (size_t)i * part.nodes;
@@ -354,31 +329,35 @@ static void solve_numbers(const struct parts *parts, struct flow_arc *arc, const
 	part.potential[FLOW_GROUND] = 0;
 	for (uint32_t i = 0; i < count; i++)
 		part.potential[i + 1] = potential[node[i]];
-	solve_part(&part);
-	find_errors(&part, parts->draws);
+	error = solve_part(&part);
+	if (!error)
+		error = find_errors(&part, parts->draws);
 	for (uint32_t i = 0; i < count; i++)
 		potential[node[i]] = part.potential[i + 1];
 	for (uint32_t i = 0; i < arcs; i++) {
 		arc[numbers[i]].flow = part.arc[i].flow;
 		arc[numbers[i]].error = part.arc[i].error;
 	}
+	return error;
 }
 
-static void solve_parts(const struct parts *parts, struct flow_arc *arc, double *potential,
-			uint32_t nodes, double *work)
+static struct pesa_error *solve_parts(const struct parts *parts, struct flow_arc *arc,
+				      double *potential, uint32_t nodes, double *work)
 {
 	uint32_t arc_begin = 0, node_begin = 0;
+	struct pesa_error *error = NULL;
 
-	for (uint32_t i = 0; i < nodes; i++) {
+	for (uint32_t i = 0; i < nodes && !error; i++) {
 		uint32_t arcs = parts->arc_end[i] - arc_begin;
 
 		if (arcs)
-			solve_numbers(parts, arc, parts->order + arc_begin, arcs,
-				      parts->node + node_begin, parts->node_end[i] - node_begin,
-				      potential, work);
+			error = solve_numbers(parts, arc, parts->order + arc_begin, arcs,
+					      parts->node + node_begin,
+					      parts->node_end[i] - node_begin, potential, work);
 		arc_begin = parts->arc_end[i];
 		node_begin = parts->node_end[i];
 	}
+	return error;
 }
 
 struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, double *potential,
@@ -394,17 +373,19 @@ struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, doubl
 		.arc = calloc((size_t)arcs + 1, sizeof(struct flow_arc)),
 		.active = calloc((size_t)arcs + 1, sizeof(uint32_t)),
 		.touched = calloc((size_t)nodes + 1, sizeof(uint32_t)),
+		.row = calloc((size_t)nodes + 1, sizeof(uint32_t)),
 		.noise = calloc((size_t)arcs + 1, sizeof(double)),
 		.draws = draws,
 	};
-	double *work = calloc(8 * ((size_t)nodes + 1), sizeof(*work));
+	double *work = calloc(7 * ((size_t)nodes + 1), sizeof(*work));
 	bool done = parts.group && parts.local && parts.arc_end && parts.node_end && parts.node &&
-		    parts.order && parts.arc && parts.active && parts.touched && parts.noise &&
-		    work;
+		    parts.order && parts.arc && parts.active && parts.touched && parts.row &&
+		    parts.noise && work;
+	struct pesa_error *error = done ? NULL : pesa_error_no_memory();
 
 	if (done) {
 		find_parts(&parts, arc, arcs, nodes);
-		solve_parts(&parts, arc, potential, nodes, work);
+		error = solve_parts(&parts, arc, potential, nodes, work);
 	}
 	free(parts.group);
 	free(parts.local);
@@ -415,7 +396,8 @@ struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, doubl
 	free(parts.arc);
 	free(parts.active);
 	free(parts.touched);
+	free(parts.row);
 	free(parts.noise);
 	free(work);
-	return done ? NULL : pesa_error_no_memory();
+	return error;
 }

@@ -8,8 +8,8 @@
  *
  * This is a quadratic problem whose only constraints are those of a network, so its dual has one
  * number for each node, its potential; the flow of an arc follows from those at its ends.  The dual
- * is solved by Newton's method, each step of it by conjugate gradients.  Parts of the network that
- * hang together only at the ground are solved one by one.
+ * is solved by Newton's method, each step of it by a sparse Cholesky factorisation (factor.h).  Parts
+ * of the network that hang together only at the ground are solved one by one.
  */
 #ifndef DECODER_FLOW_NETWORK_H
 #define DECODER_FLOW_NETWORK_H
@@ -36,6 +36,17 @@ struct flow_arc {
 	double flow;	 /* the solution */
 	double error;	 /* its standard error; 0: not computed */
 };
+
+/* Which parts of the flow come in at `to` and at `also`. */
+static inline double flow_to_part(const struct flow_arc *arc)
+{
+	return 1 - arc->split;
+}
+
+static inline double flow_also_part(const struct flow_arc *arc)
+{
+	return arc->split > 0 ? arc->split : 1;
+}
 
 /* Find the flows of all arcs.  Nodes are 0 (the ground) to nodes - 1.  potential: by node; where the
  * search begins (0, or those of a similar network), and those of the solution. */

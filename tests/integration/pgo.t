@@ -154,20 +154,21 @@ check(figures[3] < 0.6 * figures[1], "the flow is nearer to the exact executions
 done = command(DISTANCE, "program.golden", "program.golden")
 check(list(map(float, done.stdout.split()))[1:4] == [0, 0, 0], "the flow of an exact profile has its executions", done.stdout + done.stderr)
 
-# Instructions between two branches are executed equally often; each alone is not sampled so.
-rows = {}
-for words in ((), ("--flow",)):
-    shown = json.loads(command(PESA, "annotate", "--json", "-i", "program.data", *words, "main").stdout)
-    rows[words] = [row for row in shown["instructions"] if row.get("executions")]
-def same(words):
-    """Which share of the instructions has the executions of the one before."""
-    counts = [row["executions"] for row in rows[words]]
-    return sum(one == other for one, other in zip(counts, counts[1:])) / max(1, len(counts) - 1)
+# Instructions of a block are executed equally often; each alone is not sampled so.
+def blocks(*words):
+    """Pairs of executions of neighbours in a block; and how many instructions have an interval."""
+    shown = json.loads(command(PESA, "annotate", "--json", "-i", "program.data", *words, "main").stdout)["instructions"]
+    targets = {int(target, 16) for row in shown for target in re.findall(r"\b0x([0-9a-f]{4,})\b", row["text"] or "")}
+    pairs = [(one["executions"], other["executions"]) for one, other in zip(shown, shown[1:])
+             if one.get("executions") and other.get("executions")  # what is in no sample has none
+             and one["address"] + one["length"] == other["address"] and other["address"] not in targets and not re.match(r"b|j|ret|call|tail|ecall", one["text"])]
+    return pairs, sum(bool(row.get("executions_interval")) for row in shown)
 
 
-known = [sum(bool(row["executions_interval"]) for row in rows[words]) for words in ((), ("--flow",))]
-check(same(("--flow",)) > max(0.6, same(()) + 0.1) and known[1] > 2 * known[0],
-      "annotate --flow has the executions of blocks, which more samples tell", f"{same(())} {same(('--flow',))} {known}")
+(sampled, few), (flowing, known) = blocks(), blocks("--flow")
+check(len(flowing) > 10 and all(one == other for one, other in flowing) and not all(one == other for one, other in sampled)
+      and known > 2 * few, "annotate --flow has the executions of blocks, which more samples tell",
+      f"{[pair for pair in flowing if pair[0] != pair[1]]} of {len(flowing)}, {few} {known}")
 
 profdata = tool("llvm-profdata")
 export("llvm-sample", "program.data", "text.prof")

@@ -116,6 +116,22 @@ static void a_branch_divides_what_comes_in(void **state)
 	assert_near(arc[2].flow, 0.25 * arc[0].flow);
 }
 
+/* Nothing comes in where such a branch never goes. */
+static void a_branch_may_always_go_one_way(void **state)
+{
+	struct flow_arc arc[] = {
+		{.from = 0, .to = 1, .also = 2, .split = 1, .wanted = 100, .variance = 1},
+		{.from = 1, .to = 0, .wanted = 0, .variance = 1},
+		{.from = 2, .to = 0, .wanted = 40, .variance = 1},
+	};
+
+	(void)state;
+	solve(arc, 3, 3);
+	assert_near(arc[0].flow, 70);
+	assert_near(arc[1].flow, 0);
+	assert_near(arc[2].flow, 70);
+}
+
 static double random_number(uint32_t *seed)
 {
 	*seed = *seed * 1664525 + 1013904223;
@@ -145,7 +161,7 @@ static void random_networks_are_at_their_optimum(void **state)
 			if (random_number(&seed) < 0.3)
 				arc[i].also = (uint32_t)(random_number(&seed) * nodes);
 			if (arc[i].also && random_number(&seed) < 0.5)
-				arc[i].split = random_number(&seed);
+				arc[i].split = fmin(1.2 * random_number(&seed), 1);
 			most = fmax(most, arc[i].wanted);
 		}
 		solve(arc, arcs, nodes);
@@ -175,6 +191,7 @@ int main(void)
 		cmocka_unit_test(no_flow_is_below_zero),
 		cmocka_unit_test(calls_are_counted_in_the_function_too),
 		cmocka_unit_test(a_branch_divides_what_comes_in),
+		cmocka_unit_test(a_branch_may_always_go_one_way),
 		cmocka_unit_test(random_networks_are_at_their_optimum),
 	};
 
