@@ -67,6 +67,16 @@ static int least_value(const struct compare_search *search,
 	return least;
 }
 
+/* The largest value that the model can have. */
+static int most_value(const struct compare_search *search,
+		      const struct compare_candidate *candidate)
+{
+	/* In micro-ops, see compare_describe(). */
+	if (candidate->kind == PESA_COMPARE_ISSUE)
+		return PESA_MCA_MICRO_OPS_MAX / (int)search->original->issue_width;
+	return PESA_MCA_LATENCY_MAX;
+}
+
 /* Whether numbers below the model's are tried: their effects are exact on in-order cores only. */
 static bool may_be_smaller(const struct compare_search *search,
 			   const struct compare_candidate *candidate)
@@ -307,8 +317,8 @@ static bool try_value(struct choice *choice, int value)
 {
 	const struct compare_candidate *candidate = choice->candidate;
 
-	if (value < least_value(choice->search, candidate) || value > PESA_MCA_LATENCY_MAX ||
-	    value == candidate->model_value ||
+	if (value < least_value(choice->search, candidate) ||
+	    value > most_value(choice->search, candidate) || value == candidate->model_value ||
 	    (candidate->only_smaller && value > candidate->model_value))
 		return false;
 	for (unsigned int i = 0; i < choice->trials; i++)

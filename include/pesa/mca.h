@@ -370,6 +370,8 @@ struct pesa_mca_listener {
 
 /** The longest latency that can be given, in cycles. */
 #define PESA_MCA_LATENCY_MAX 32767
+/** Most micro-ops of a class. */
+#define PESA_MCA_MICRO_OPS_MAX 8190
 
 /** A latency of loads, and how many of them have it. */
 struct pesa_mca_load_latency {

@@ -175,7 +175,7 @@ static struct pesa_error *change_latency(struct change *change)
 static struct pesa_error *change_micro_ops(struct change *change)
 {
 	struct pesa_mca_model *model = change->model;
-	struct pesa_error *error = check_value(change, 0, 8190);
+	struct pesa_error *error = check_value(change, 0, PESA_MCA_MICRO_OPS_MAX);
 
 	for (unsigned int i = 0; i < model->class_count && !error; i++)
 		if (change->chosen[i] && !change->value && model->classes[i].uses)

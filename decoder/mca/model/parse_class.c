@@ -230,7 +230,8 @@ struct pesa_error *mca_parse_class(struct mca_parser *parser)
 	}
 	while (!error && (word = mca_parse_word(parser))) {
 		if ((value = mca_parse_value(word, "uops"))) {
-			error = mca_parse_number(parser, "uops", value, 0, 8190, &number);
+			error = mca_parse_number(parser, "uops", value, 0, PESA_MCA_MICRO_OPS_MAX,
+						 &number);
 			class.micro_ops = error ? 0 : number;
 		} else if ((value = mca_parse_value(word, "latency"))) {
 			if (latency)
