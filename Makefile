@@ -204,8 +204,9 @@ $(O)/plugin-flags: FORCE
 # Where the program is installed to concerns few files, so that installing compiles no other again.
 $(O)/paths: FORCE
 	$(call remember,$(LIBEXEC) $(DATADIR))
-$(O)/obj/tools/files/paths.o $(O)/obj/daemon/pesad/base/config_keys.o: $(O)/paths
-$(O)/obj/tools/files/paths.o $(O)/obj/daemon/pesad/base/config_keys.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
+paths_objects := $(O)/obj/tools/files/paths.o $(foreach tree,obj fuzz-obj,$(O)/$(tree)/daemon/pesad/base/config_keys.o)
+$(paths_objects): $(O)/paths
+$(paths_objects): private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
 
 $(O)/version: FORCE

@@ -186,7 +186,7 @@ def agreement(every, rows, model=None, in_order=False, verbose=False):
 
 def trial(seed, core, arguments):
     from random_program import Program  # pylint: disable=import-outside-toplevel
-    from pool import run  # pylint: disable=import-outside-toplevel
+    from pool import Failed, run  # pylint: disable=import-outside-toplevel
     from why import rounds_of  # pylint: disable=import-outside-toplevel
     with tempfile.TemporaryDirectory(prefix="pesa-why-") as folder:
         path = os.path.join(folder, str(seed))
@@ -203,7 +203,10 @@ def trial(seed, core, arguments):
             if one["share"] < 0.002 or not one.get("symbol"):
                 continue
             rows += json.loads(run([PESA, "annotate", "--why", "--no-source", "--json", "-i", path + ".data", one["symbol"]]))["instructions"]
-        return agreement(instructions(path + ".log"), rows, report["model"], core.startswith("inorder"), arguments.verbose)
+        every = instructions(path + ".log")
+        if not every:  # some programs wait so long for each instruction
+            raise Failed(f"it executes less than {arguments.first} instructions in its {arguments.samples} samples")
+        return agreement(every, rows, report["model"], core.startswith("inorder"), arguments.verbose)
 
 
 def row_of(name, agrees, total):
