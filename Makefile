@@ -488,12 +488,13 @@ accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
 
 # Cost of the unit, what it discards, what each field is worth.
-ablation: all
+ablation: all tests
 	$(Q)tools/dependencies rtl
 	$(Q)tests/rtl/cost.py -o Documentation/rtl-cost.md
 	$(Q)tools/programs -o $(O)/programs bzip2-static
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/rtl/discarded.py -o Documentation/ablation.md
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/ablation.py -o Documentation/ablation.md --svg Documentation/ablation.svg
+	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/ablation_use.py -o Documentation/ablation.md
 
 # Each goes on where an earlier run was interrupted.  PROGRAMS=, COMPILERS=, CORES=: lists with commas.
 pgo: all tests
