@@ -185,8 +185,8 @@ code lies elsewhere, which by itself moves single programs by percents.
 def main():
     parser = argparse.ArgumentParser(description="what fields of shpmsdetails are worth to compare and to compilers")
     parser.add_argument("-o", "--output")
-    parser.add_argument("--programs", default="bzip2,lua,nettle-hash,sort,zstd")
-    parser.add_argument("--cores", default="inorder-2,ooo-3,ooo-4,ooo-8")
+    parser.add_argument("--programs", default="bzip2,lua,nettle-hash,sort")
+    parser.add_argument("--cores", default="inorder-2,ooo-4")
     parser.add_argument("--planted", type=int, default=2)
     parser.add_argument("--samples", type=int, default=30000)
     parser.add_argument("--built", default=",".join(pgo.inputs.PROGRAMS))
