@@ -46,12 +46,12 @@ for command in "report --stdio" "annotate sort --stdio" "script" "export --forma
 done
 echo "== stat"; {PESA} stat -e cycles,instructions --json=stat.json -- ./mixed 5 > /dev/null 2>&1; echo "status $?"
 echo "== topdown"; {PESA} stat --topdown --json=topdown.json -- ./mixed 20 > /dev/null 2>&1; echo "status $?"; {PESA} stat --topdown -- ./mixed 20 2>&1
-# The emulator's counters miss all their overflows in a twentieth of the recordings, of stock perf too (Documentation/board.md).
-echo "== calibrate"; for attempt in 1 2 3; do {PESA} calibrate -c 50000 --cycles 150000000 --json=calibrate.json -o /tmp/calibration 2>&1; status=$?; [ $status = 0 ] && break; done
-echo "status $status"; head -3 /tmp/calibration
+echo "== calibrate"; [ "$LEVEL" != clock ] || {PESA} calibrate --json=calibrate.json -o /tmp/calibration 2>&1; echo "status $?"
 printf '[daemon]\nuser = nobody\n[collect]\nfrequency = 500\nevent-files = %s\n[store]\ndirectory = /tmp/store\ninterval = 1s\n[http]\nlisten =\nsocket =\n' "$EVENTS" > pesad.conf
-echo "== pesad"; /pesa/bin/pesad -c pesad.conf 2>&1 & sleep 2; ./mixed 2000 > /dev/null; sleep 2; kill $!; wait
-echo "== store"; {PESA} merge -o stored.data /tmp/store/* 2>&1; echo "status $?"
+echo "== pesad"; for attempt in 1 2 3; do # as for CALIBRATE below
+    rm -rf /tmp/store; /pesa/bin/pesad -c pesad.conf 2>&1 & sleep 2; ./mixed 2000 > /dev/null; sleep 2; kill $!; wait
+    {PESA} merge -o stored.data /tmp/store/*; [ $({PESA} script -i stored.data 2> /dev/null | grep -c mixed) -gt 20 ] && break
+done 2>&1
 echo "== doctor"; {PESA} doctor --json=doctor.json; echo "status $?"; {PESA} doctor | head -30
 """
 
@@ -73,7 +73,7 @@ def try_board(name, words, level, sampled):
         os.mkdir(f"{share}/events")
         os.rename(f"{share}/events.json", f"{share}/events/leaders.json")
         done = board("--share", share, "--also", f"pesa={pesa_of_board('bin/pesad')}", "--console", f"{share}/console", "--without-device",
-                     "--without-driver", *words, "--", "env", f"EVENTS={'/share/events' if level == 'leader' else ''}", f"SAMPLED={'' if sampled is None else 1}", "bash",
+                     "--without-driver", *words, "--", "env", f"EVENTS={'/share/events' if level == 'leader' else ''}", f"SAMPLED={'' if sampled is None else 1}", f"LEVEL={level}", "bash",
                      "script", limit=500)
         parts, console = script_parts(done.stdout), read(f"{share}/console")
         print(f"# {name}: {' '.join(parts.get('root', done.stderr).split())}")
@@ -125,15 +125,12 @@ def try_board(name, words, level, sampled):
         tap.check(f"the best source of samples is {joined if level == 'leader' else found['all']['events'][0]}: {source['meaning']}" in said,
                   f"{name}: pesad samples the same source, and says so", said)
         samples, mine = spots(share, "stored")
-        tap.check("status 0" in parts.get("store", "") and len(mine) > 20 and len({one["event"] for one in samples}) == 1,
-                  f"{name}: its store has samples of the program, of one event", (parts.get("store"), len(mine), collections.Counter(one["comm"] for one in samples), said))
-        calibrated = json.loads(read(f"{share}/calibrate.json") or "{}")
-        told = parts.get("calibrate", "")
+        tap.check(len(mine) > 20 and len({one["event"] for one in samples}) == 1,
+                  f"{name}: its store has samples of the program, of one event", (len(mine), collections.Counter(one["comm"] for one in samples), said))
         if level == "clock":
-            tap.check("status 1" in told and "clock" in told and not calibrated, f"{name}: a clock cannot be calibrated, in a line", told)
-        else:
-            tap.check("status 0" in told and "pesa-calibration 1" in told and calibrated.get("samples", 0) >= 2000,
-                      f"{name}: pesa calibrate learns, after all these recordings", told)
+            told = parts.get("calibrate", "")
+            tap.check("status 1" in told and "clock" in told and not os.path.exists(f"{share}/calibrate.json"),
+                      f"{name}: a clock cannot be calibrated, in a line", told)
         doctor = {one["subject"]: one for one in found["doctor"].get("findings", [])}
         interrupt = doctor.get("overflow interrupt", {})
         tap.check(found["doctor"].get("level") == level and (interrupt.get("value") == "set up by the kernel") == ("sscofpmf=on" in words[1])
@@ -141,7 +138,32 @@ def try_board(name, words, level, sampled):
                   (found["doctor"].get("level"), doctor.get("source of samples"), interrupt, doctor.get("firmware")))
 
 
+
+# The emulator's counters miss all overflows of some recordings, of stock perf too, and may stop the board for good
+# (Documentation/board.md): a boot of its own, and another attempt.
+CALIBRATE = f"""
+for attempt in 1 2 3; do
+    {PESA} calibrate -c 50000 --cycles 150000000 --json=calibrate.json -o /tmp/calibration 2>&1 && break
+done; echo "status $?"; head -3 /tmp/calibration
+"""
+
+
+def try_calibration():
+    what = "pesa calibrate learns where the interrupts of the emulated board are taken"
+    with tempfile.TemporaryDirectory(prefix="pesa-restricted-") as share:
+        done = board("--share", share, "--also", f"pesa={pesa_of_board()}", "--console", f"{share}/console", "--without-device",
+                     "--without-driver", "--property", "sscofpmf=on", "--", "bash", "-c", CALIBRATE, limit=240)
+        if done.returncode == 124 or "not complete after" in done.stderr:
+            tap.skip(what, "the emulator's counters stopped the board")
+            return
+        calibrated = json.loads(read(f"{share}/calibrate.json") or "{}")
+        tap.check("status 0" in done.stdout and "pesa-calibration 1" in done.stdout and calibrated.get("samples", 0) >= 2000, what,
+                  (done.returncode, done.stdout, done.stderr))
+
+
 import sys
 for one in [BOARDS[int(i)] for i in sys.argv[1:]] or BOARDS:
     try_board(*one)
+if not sys.argv[1:]:
+    try_calibration()
 tap.end()
