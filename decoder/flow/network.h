@@ -48,12 +48,12 @@ static inline double flow_also_part(const struct flow_arc *arc)
 	return arc->split > 0 ? arc->split : 1;
 }
 
-/* Find the flows of all arcs.  Nodes are 0 (the ground) to nodes - 1.  potential: by node; where the
- * search begins (0, or those of a similar network), and those of the solution. */
 /* How often noise is drawn for errors: they are then right within 1/sqrt(2 x this), an eighth. */
 #define FLOW_DRAWS 32u
 
-/* draws: 0, or FLOW_DRAWS to compute errors: what noise of the arcs' variances, drawn at random (the
+/* Find the flows of all arcs.  Nodes are 0 (the ground) to nodes - 1.  potential: by node; where the
+ * search begins (0, or those of a similar network), and those of the solution.
+ * draws: 0, or FLOW_DRAWS to compute errors: what noise of the arcs' variances, drawn at random (the
  * same numbers each time), does to the solution; arcs without a flow stay without. */
 struct pesa_error *flow_network_solve(struct flow_arc *arc, uint32_t arcs, double *potential,
 				      uint32_t nodes, unsigned int draws);

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What `pesa compare` finds, and what clang wins by profiles, on records that lack a field of shpmsdetails.
 
-Deviations from the processor model are planted into the virtual core (`pesa record --set`), one at a time and of 3 % and more of the
-program's cycles; fields are dropped from the records of each recording, and of the same program as its model describes it.  Programs of
-tests/pgo are built by what `pesa export` makes of 200,000 samples with the field dropped, and run with another input.
+For compare, programs run on the virtual core with a deviation from its processor model (`pesa record --set`) that takes 3 % or more
+cycles, and without one; each field is dropped from the records of these recordings.  For compilers, the programs of tests/pgo are built
+with the profile that `pesa export` makes of 200,000 samples without the field, and run with another input.
 
   tests/accuracy/ablation_use.py [-o FILE] [--programs NAMES] [--cores NAMES] [--planted N] [--samples N] [--built NAMES] [--jobs N]
 
@@ -34,9 +34,9 @@ import pgo
 import report
 
 DISTANCE = os.path.join(O, "tests/tools/flow_distance")
-# What it changes in executions and directions: nothing where a field is a state's or a cause's.
-EXECUTIONS = ["full record", "1 target", "0 targets", "0 targets, no CTOFFSET", "no CTs either", "0 targets, 2 transfer records",
-              "no INSTRET, no CTs"]
+# Variants with other executions or directions of branches: a compiler's profile has no states and no causes.
+EXECUTIONS = ["full record", "1 target", "0 targets", "0 targets, no CTOFFSET", "no CTs either",
+              "0 targets, 2 transfer records", "no INSTRET, no CTs"]
 # More records than a cycle has transfers change nothing (ablation.py).
 COMPARED = [one for one in VARIANTS if one[0] not in {f"0 targets, {number} transfer records" for number in (4, 8, 16, 32)}]
 LEAST, SEED = 0.03, 30
@@ -123,15 +123,8 @@ def measure_builds(name, core, _):
                 profile = os.path.join(folder, "profile")
                 run([PESA, "export", "--format", "llvm-sample", "-i", changed, "-o", profile])
                 # By contents, so that what is equal is built once.
-                result["cycles"][variant] = one.cycles(one.optimised(kept(profile)), core, one.other)
+                result["cycles"][variant] = one.cycles(one.optimised(pgo.kept_profile(profile)), core, one.other)
     return result
-
-
-def kept(profile):
-    def make(folder):
-        with open(profile, "rb") as source, open(os.path.join(folder, "profile"), "wb") as out:
-            out.write(source.read())
-    return os.path.join(pgo.once(os.path.join(pgo.CACHE, "profiles", pgo.hash_of(profile)), make), "profile")
 
 
 # ---- The document ----------------------------------------------------------------------------------------------------

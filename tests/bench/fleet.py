@@ -20,27 +20,14 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 import clickhouse  # noqa: E402
+from sorting_program import sorting_program  # noqa: E402
 from tap import BUILD, PESA, GUEST_CC, QEMU  # noqa: E402
 
 SHARE = 100  # samples a row
 ROWS = 1000  # rows a recording
 PERIOD = 1000000  # cycles a sample
 BINARIES = 50
-PROGRAM = r"""
-#include <stdlib.h>
-static int order(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
-int main(int count, char **words)
-{
-    static int number[3000];
-    unsigned seed = atoi(words[1]);
-    for (int round = 0; round < 60; round++) {
-        for (int i = 0; i < 3000; i++)
-            number[i] = (seed = seed * 1103515245 + 12345) >> 8;
-        qsort(number, 3000, sizeof(*number), order);
-    }
-    return number[0] == count;
-}
-"""
+PROGRAM = sorting_program(3000, 60)
 
 
 def pesa(*words):

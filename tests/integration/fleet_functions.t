@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import clickhouse
+from sorting_program import sorting_program
 from tap import PESA, GUEST_CC, QEMU, check, command, end, needs, plain_environment, run, skip_all
 
 if not clickhouse.PROGRAM:
@@ -18,21 +19,7 @@ work = tempfile.mkdtemp(prefix="pesa-fleet-functions-")
 os.chdir(work)
 plain = plain_environment(work)
 plain["HOME"] = work
-SOURCE = r"""
-#include <stdlib.h>
-static int order(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
-int main(int count, char **words)
-{
-    static int number[1500];
-    unsigned seed = atoi(words[1]);
-    for (int round = 0; round < 6; round++) {
-        for (int i = 0; i < 1500; i++)
-            number[i] = (seed = seed * 1103515245 + 12345) >> 8;
-        qsort(number, 1500, sizeof(*number), order);
-    }
-    return number[0] == count;
-}
-"""
+SOURCE = sorting_program(1500, 6)
 
 
 def pesa(*words):

@@ -10,6 +10,7 @@ import tempfile
 
 import clickhouse
 from same_numbers import differences, in_order, numbers
+from sorting_program import sorting_program
 from tap import PESA, GUEST_CC, QEMU, check, command, end, needs, plain_environment, run, skip_all
 
 if not clickhouse.PROGRAM:
@@ -19,21 +20,7 @@ if not QEMU:
 work = tempfile.mkdtemp(prefix="pesa-fleet-store-")
 os.chdir(work)
 plain = plain_environment(work)
-SOURCE = r"""
-#include <stdlib.h>
-static int order(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
-int main(int count, char **words)
-{
-    static int number[1500];
-    unsigned seed = atoi(words[1]);
-    for (int round = 0; round < 6; round++) {
-        for (int i = 0; i < 1500; i++)
-            number[i] = (seed = seed * 1103515245 + 12345) >> 8;
-        qsort(number, 1500, sizeof(*number), order);
-    }
-    return number[0] == count;
-}
-"""
+SOURCE = sorting_program(1500, 6)
 
 
 def pesa(*words):

@@ -136,6 +136,12 @@ def clang_runtime():
     return run([os.path.join(TOP, "tests/pgo/clang-runtime")]).decode().strip()
 
 
+def kept_profile(exported):
+    """A profile in the cache, by its contents."""
+    folder = once(os.path.join(CACHE, "profiles", hash_of(exported)), lambda folder: shutil.copy(exported, os.path.join(folder, "profile")), True)
+    return os.path.join(folder, "profile")
+
+
 class Program:
     """A program and a compiler."""
 
@@ -216,8 +222,7 @@ class Program:
             run([PESA, "export", "--format", kind, "-i", recording, "-o", os.path.join(folder, "profile")] + (["--event", event] if event else []))
         # What the recording is made of is in its path.
         exported = os.path.join(once(os.path.join(CACHE, "exports", hash_of(PESA, kind, event, "of " + recording)), make, True), "profile")
-        folder = once(os.path.join(CACHE, "profiles", hash_of(exported)), lambda folder: shutil.copy(exported, os.path.join(folder, "profile")), True)
-        return os.path.join(folder, "profile")
+        return kept_profile(exported)
 
     def profiles(self, base, core, kinds=tuple(SAMPLES)):
         """By kind; the exact one is the same on every core."""
