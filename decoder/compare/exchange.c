@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Backward elimination and exchange: the first findings were selected on a model that lacked the
- * later ones, so each is tested again.  See search.h.
+ * later ones, so each is tested again, and its value.  See search.h.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/compare/search.h"
 
-#define PASSES_MAX 2 /* over all findings, and over all exchanges */
-#define STARTS_MAX 2 /* selections tried without the same findings */
+#define PASSES_MAX 2   /* over all findings, and over all exchanges */
+#define STARTS_MAX 2   /* selections tried without the same findings */
+#define VALUES_MAX 12  /* tried for one finding */
+#define LIKELIER   6.0 /* twice the log-likelihood, for another value of a finding */
 
 static void drop_finding(struct compare_search *search, unsigned int finding)
 {
@@ -309,5 +312,98 @@ struct pesa_error *compare_exchange(struct compare_search *search)
 
 	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++)
 		error = exchange_findings(search, &any);
+	return error;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+static bool has_number(const struct compare_candidate *candidate)
+{
+	return candidate->finding != COMPARE_NONE &&
+	       (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES ||
+		candidate->kind == PESA_COMPARE_ISSUE);
+}
+
+/* Give a finding another value; what else explains it as well stays as it was. */
+static struct pesa_error *change_value(struct compare_search *search,
+				       struct compare_candidate *candidate, int value)
+{
+	struct pesa_compare_finding *finding = &search->compare->finding[candidate->finding];
+	const struct pesa_compare_finding kept = *finding;
+	struct pesa_error *error = compare_remove_finding(search, candidate);
+
+	if (error)
+		return error;
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].refused = true;
+	candidate->model_value = candidate->base_value;
+	finding->cycles = 0;
+	compare_make_residuals(search);
+	error = compare_try(search, candidate, value);
+	if (!error)
+		error = compare_add_finding(search, candidate);
+	memcpy(finding->tie, kept.tie, sizeof(finding->tie));
+	finding->ties = kept.ties;
+	return error;
+}
+
+/* Try another value; it is kept if it is more likely. */
+static struct pesa_error *try_value(struct compare_search *search,
+				    struct compare_candidate *candidate, int value, double *most,
+				    bool *moved)
+{
+	struct compare_state *before;
+	struct pesa_error *error;
+	double score = 0;
+
+	*moved = false;
+	if (!compare_is_possible(search, candidate, value) || value == candidate->base_value)
+		return NULL;
+	error = compare_state_keep(search, &before);
+	if (!error)
+		error = change_value(search, candidate, value);
+	if (!error)
+		score = compare_score(search);
+	*moved = !error && score > *most + LIKELIER;
+	if (*moved)
+		*most = score;
+	else if (!error)
+		error = compare_state_restore(search, before);
+	compare_state_free(before);
+	return error;
+}
+
+static struct pesa_error *settle(struct compare_search *search, struct compare_candidate *candidate,
+				 bool *any)
+{
+	int step = abs(candidate->model_value - candidate->base_value) / 2 + 1;
+	double most = compare_score(search);
+	struct pesa_error *error = NULL;
+	unsigned int trials = 0;
+
+	while (step && !error && trials < VALUES_MAX) {
+		bool moved = false;
+
+		for (int sign = 1; sign >= -1 && !moved && !error; sign -= 2, trials++)
+			error = try_value(search, candidate, candidate->model_value + sign * step,
+					  &most, &moved);
+		*any |= moved;
+		if (!moved)
+			step /= 2;
+	}
+	return error;
+}
+
+struct pesa_error *compare_settle_values(struct compare_search *search, bool *any)
+{
+	struct pesa_error *error = NULL;
+
+	*any = false;
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		if (compare_is_exhausted(search->compare))
+			break;
+		if (has_number(&search->candidate[i]))
+			error = settle(search, &search->candidate[i], any);
+	}
 	return error;
 }

@@ -147,11 +147,26 @@ static struct pesa_error *select_all(struct compare_search *search)
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
 
+/* Settle the values of findings that leave much, and select what is visible with these. */
+static struct pesa_error *settle_values(struct compare_search *search)
+{
+	bool any;
+	struct pesa_error *error = compare_settle_values(search, &any);
+
+	if (!error && any)
+		error = compare_select_forward(search);
+	if (!error && any)
+		error = compare_weigh_evidence(search);
+	return error || !any ? error : compare_weigh_opcodes(search, NULL);
+}
+
 static struct pesa_error *find_all(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_error *error = select_all(search);
 
+	if (!error && compare->findings && compare_has_uncertain_regions(search))
+		error = settle_values(search);
 	compare->explained = !error && !search->lacking && !compare_has_uncertain_regions(search);
 	if (compare->explained) {
 		pesa_mca_model_free(compare->tentative);

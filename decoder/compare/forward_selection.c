@@ -18,6 +18,7 @@
 #define CHOICE_GAIN  0.3 /* likewise, of its first step, to choose its value */
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
+#define FAR	     2.0  /* steps that are measured, for a larger one to be tried */
 #define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
 #define PROMISING    0.5  /* of what is visible, on a few paths */
@@ -75,6 +76,13 @@ static int most_value(const struct compare_search *search,
 	if (candidate->kind == PESA_COMPARE_ISSUE)
 		return PESA_MCA_MICRO_OPS_MAX / (int)search->original->issue_width;
 	return PESA_MCA_LATENCY_MAX;
+}
+
+bool compare_is_possible(const struct compare_search *search,
+			 const struct compare_candidate *candidate, int value)
+{
+	return value >= least_value(search, candidate) && value <= most_value(search, candidate) &&
+	       !(candidate->only_smaller && value > candidate->model_value);
 }
 
 /* Whether numbers below the model's are tried: their effects are exact on in-order cores only. */
@@ -317,9 +325,8 @@ static bool try_value(struct choice *choice, int value)
 {
 	const struct compare_candidate *candidate = choice->candidate;
 
-	if (value < least_value(choice->search, candidate) ||
-	    value > most_value(choice->search, candidate) || value == candidate->model_value ||
-	    (candidate->only_smaller && value > candidate->model_value))
+	if (!compare_is_possible(choice->search, candidate, value) ||
+	    value == candidate->model_value)
 		return false;
 	for (unsigned int i = 0; i < choice->trials; i++)
 		if (choice->tried[i] == value)
@@ -431,8 +438,9 @@ static struct pesa_error *try_steps(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
 	int value = candidate->model_value, smaller = value - (value >= 8 ? value / 4 : 1);
-	int larger = second_value(search, candidate);
+	int larger = second_value(search, candidate), first;
 	struct pesa_error *error;
+	double gain;
 
 	if (candidate->only_smaller)
 		return may_be_smaller(search, candidate) ? compare_try(search, candidate, smaller)
@@ -441,10 +449,17 @@ static struct pesa_error *try_steps(struct compare_search *search,
 	/* Measured is the opposite of the effect. */
 	if (!error && candidate->theta < 0 && may_be_smaller(search, candidate))
 		return compare_try(search, candidate, smaller);
-	if (error || !larger ||
-	    (search->screen.active ? is_promising : is_visible)(search, candidate))
+	if (error || !larger)
 		return error;
-	return compare_try(search, candidate, larger);
+	if (!(search->screen.active ? is_promising : is_visible)(search, candidate))
+		return compare_try(search, candidate, larger);
+	if (candidate->theta < FAR)
+		return NULL;
+	/* The first step goes a small part of the way, and may be hidden for most of it. */
+	first = candidate->value;
+	gain = candidate->gain;
+	error = compare_try(search, candidate, larger);
+	return error || candidate->gain > gain ? error : compare_try(search, candidate, first);
 }
 
 struct pesa_error *compare_try_first(struct compare_search *search,

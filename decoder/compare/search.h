@@ -22,6 +22,7 @@
  * 	      |                    again, on the model with all the others
  * 	      |                    exchange: findings that together imitate another one are
  * 	      |                    replaced by it, if that has the higher penalised likelihood
+ * 	      |                    values of findings that leave much: likewise
  * 	      |
  * 	 evidence.c                findings that leave most of the differences they touch are
  * 	      |                    removed
@@ -210,6 +211,9 @@ struct pesa_error *compare_try_first(struct compare_search *search,
  */
 struct pesa_error *compare_choose_value(struct compare_search *search,
 					struct compare_candidate *candidate);
+/* Whether a model can have the value. */
+bool compare_is_possible(const struct compare_search *search,
+			 const struct compare_candidate *candidate, int value);
 /* Make the candidate a finding, with the value tried last, and apply it to the model. */
 struct pesa_error *compare_add_finding(struct compare_search *search,
 				       struct compare_candidate *candidate);
@@ -242,6 +246,12 @@ void compare_add_tie(struct compare_search *search, struct pesa_compare_finding 
 /* ---- Backward elimination and exchange (exchange.c) ------------------------------------------ */
 
 struct pesa_error *compare_exchange(struct compare_search *search);
+/*
+ * Give findings the values that are most likely with all of them in the model; *any: at least one has
+ * another value.  While the model is wrong by much, the misfit of its regions is large, and all values
+ * of a candidate explain about as much; with the findings in the model it is estimated anew.
+ */
+struct pesa_error *compare_settle_values(struct compare_search *search, bool *any);
 /* Penalised likelihood of the findings; makes the residuals. */
 double compare_score(struct compare_search *search);
 /* Remove a finding from the model, and update everything that depends on it. */

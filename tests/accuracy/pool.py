@@ -9,13 +9,15 @@ import sys
 from accuracy import Failed  # pylint: disable=wrong-import-position
 
 
-# What is on the stack when a program starts is the same in each run, whoever starts it.
+# What is on the stack when a program starts is the same in each run, whoever starts it: QEMU's own variable takes these from it.
 ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "PESA_QEMU") if name in os.environ} | {"LC_ALL": "C"}
+ENVIRONMENT |= {"QEMU_UNSET_ENV": ",".join([*ENVIRONMENT, "PESA", "QEMU_UNSET_ENV"])}
 
 
-def run(words, accepted=(0,), timeout=300, environment=None):
+def run(words, accepted=(0,), timeout=300, environment=None, folder=None):
     """What a command prints; any other status than the accepted ones is a failure."""
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False, env=environment or ENVIRONMENT)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False, env=environment or ENVIRONMENT,
+                          cwd=folder)
     if done.returncode not in accepted:
         raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
     return done.stdout

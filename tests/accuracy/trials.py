@@ -33,15 +33,24 @@ from random_program import Program  # noqa: E402  pylint: disable=wrong-import-p
 BEGIN, END = "<!-- random programs: begin -->\n", "<!-- random programs: end -->\n"
 SYSROOT = "/usr/riscv64-linux-gnu"
 SEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "random_seeds")
+PATH_LENGTH = 120
 ROUNDS = 4  # of the run that tells how long a round takes
+
+
+def of_one_length(folder):
+    """A folder in this one whose path is as long wherever this one is: the C library keeps the path of a program on its heap."""
+    folder = os.path.abspath(folder)
+    inner = os.path.join(folder, "_" * max(1, PATH_LENGTH - len(folder) - 1))
+    os.makedirs(inner, exist_ok=True)
+    return inner
 
 
 class Trial:
     """One program in a folder; its recordings are kept there."""
 
     def __init__(self, seed, arguments, folder):
-        self.program, self.arguments = Program(seed), arguments
-        self.path = os.path.join(folder, f"{seed}")
+        self.seed, self.program, self.arguments = seed, Program(seed), arguments
+        self.path = os.path.join(of_one_length(folder), f"{seed}")
         # Another thread may be about to build the same program for another core.
         if not os.path.exists(self.path):
             part = f"{self.path}.{threading.get_ident()}"
@@ -56,7 +65,8 @@ class Trial:
                      f"--json={name}.part"] + (["--golden=" + name + ".golden"] if self.arguments.exact else [])
             for change in changes:
                 words += ["--set", change]
-            run(words + ["--", self.path, str(rounds)])
+            # Its path is on the program's stack, too.
+            run(words + ["--", f"./{self.seed}", str(rounds)], folder=os.path.dirname(self.path))
             os.rename(name + ".part", name + ".json")
         with open(name + ".json", encoding="utf-8") as file:
             return name + (".golden" if self.arguments.exact else ".data"), json.load(file)["cycles"]
