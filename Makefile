@@ -31,7 +31,8 @@
 # make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
 #
 # Variables: O=DIR (out of tree), V=1 (show commands), SAN=1 (ASan and UBSan), OPT='-O0 -g' (for a debugger),
-# CC=clang, JOBS=N (tests), WITH_PESAD=0 (no daemon).  A file added to a directory below is built: no list to edit.
+# CC=clang, BUILD_CC= (what runs here, where CC is for another machine), JOBS=N (tests), WITH_PESAD=0 (no daemon).
+# A file added to a directory below is built: no list to edit.
 
 V ?= 0
 SAN ?= 0
@@ -115,7 +116,7 @@ bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
 daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources_in,daemon/pesad))
 # The plugin, the board and what is drawn on terminals are no parts of the program pesa.
 tool_sources := tools/top/command.c tools/fleet/command.c \
-	$(filter-out tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/%,$(call sources_in,tools))
+	$(filter-out tools/gen/% tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/%,$(call sources_in,tools))
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
 browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why plain names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
@@ -136,9 +137,12 @@ headers := $(wildcard include/pesa/*.h) $(version_header)
 manuals := $(wildcard $(addprefix Documentation/*.,1 5 8))
 
 object = $(patsubst %.c,$(O)/obj/%.o,$(1))
-# Readers and writers of messages, generated from their descriptions.
+# Readers and writers of messages, generated from their descriptions, and the built-in processor models as constants.
 proto_sources := $(O)/gen/pprof.pb-c.c
-lib_objects := $(call object,$(lib_sources)) $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(proto_sources))
+model_names := $(patsubst decoder/mca/generated/models/%.model,%,$(wildcard decoder/mca/generated/models/*.model))
+model_sources := $(patsubst %,$(O)/gen/models/%.c,$(model_names))
+generated_sources := $(proto_sources) $(model_sources)
+lib_objects := $(call object,$(lib_sources)) $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(generated_sources))
 public_objects := $(filter $(call object,$(public_sources)) $(O)/obj/gen/%,$(lib_objects))
 library := libpesa.so.$(VERSION)
 soname := libpesa.so.$(version_major)
@@ -201,6 +205,12 @@ $(O)/flags: FORCE
 $(O)/plugin-flags: FORCE
 	$(call remember,$(CC) $(plugin_flags) $(CPPFLAGS_ALL))
 
+# The parts of the library that the plugins have, too.
+plugin_lib := $(addprefix decoder/base/,distinct.c error.c hash_index.c regular_file.c terminal_text.c utf8.c) \
+	$(addprefix decoder/binary/,code.c jitdump_name.c program.c) \
+	decoder/core/capabilities.c decoder/core/core.c decoder/topdown/nodes.c \
+	$(call sources_in,decoder/riscv decoder/mca/model)
+
 # Where the program is installed to concerns few files, so that installing compiles no other again.
 $(O)/paths: FORCE
 	$(call remember,$(LIBEXEC) $(DATADIR))
@@ -247,7 +257,21 @@ $(O)/fuzz-obj/gen/%.o: $(O)/gen/%.c $(O)/flags
 	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
 $(O)/obj/decoder/export/pprof.o $(O)/fuzz-obj/decoder/export/pprof.o: $(O)/gen/pprof.pb-c.h
 
-# The built-in processor models are included by the assembler, which no compiler reports.
+# What runs while pesa is built is for this machine: the machine's own compiler where pesa is for another one.
+BUILD_CC ?= $(if $(filter $(shell uname -m)-%,$(shell $(CC) -dumpmachine 2>/dev/null)),$(CC),cc)
+model_tables := $(O)/gen/model_tables
+model_tables_sources := tools/gen/model_tables.c $(filter-out %/builtin.c decoder/core/% decoder/topdown/% decoder/binary/%,$(plugin_lib))
+$(O)/build-obj/%.o: %.c $(O)/flags | $(version_header)
+	@mkdir -p $(@D)
+	$(call say,BUILDCC,$<)$(BUILD_CC) -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE -std=gnu11 -O1 -MMD -MP -c -o $@ $<
+$(model_tables): $(patsubst %.c,$(O)/build-obj/%.o,$(model_tables_sources))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(BUILD_CC) -o $@ $^ -lpthread -lm
+$(model_sources): $(O)/gen/models/%.c: decoder/mca/generated/models/%.model $(model_tables)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)$(model_tables) $* $< > $@
+
+# Their texts are included by the assembler, which no compiler reports.
 $(O)/obj/decoder/mca/model/builtin.o $(O)/fuzz-obj/decoder/mca/model/builtin.o: $(wildcard decoder/mca/generated/models/*.model)
 
 # So are the styles and scripts of pages: those of tools/report/html/ by tools/report/html.c.
@@ -328,16 +352,17 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-plugin_lib := $(addprefix decoder/base/,error.c hash_index.c regular_file.c terminal_text.c utf8.c) \
-	$(addprefix decoder/binary/,code.c jitdump_name.c program.c) \
-	decoder/core/capabilities.c decoder/core/core.c decoder/topdown/nodes.c \
-	$(call sources_in,decoder/riscv decoder/mca/model)
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/plugin-flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,"$$< (plugin API $(1))")$$(CC) $$(CPPFLAGS_ALL) -DQEMU_PLUGIN_API=$(1) $$(plugin_flags) \
 		-MMD -MP -c -o $$@ $$<
-$(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(vcore_sources) $(plugin_lib))
+$(O)/vcore-$(1)/gen/%.o: $(O)/gen/%.c $(O)/plugin-flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,"$$< (plugin API $(1))")$$(CC) $$(CPPFLAGS_ALL) -DQEMU_PLUGIN_API=$(1) $$(plugin_flags) \
+		-MMD -MP -c -o $$@ $$<
+$(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(vcore_sources) $(plugin_lib)) \
+		$(patsubst $(O)/gen/%.c,$(O)/vcore-$(1)/gen/%.o,$(model_sources))
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)$$(CC) $$(plugin_flags) -shared -Wl,-Bsymbolic -o $$@ $$^ -lpthread -lm
 endef
@@ -371,7 +396,7 @@ $(O)/fuzz-obj/%.o: %.c $(O)/flags | $(version_header)
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
 $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(daemon_sources) $(lib_sources)) \
-		$(patsubst $(O)/gen/%.c,$(O)/fuzz-obj/gen/%.o,$(proto_sources))
+		$(patsubst $(O)/gen/%.c,$(O)/fuzz-obj/gen/%.o,$(generated_sources))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 

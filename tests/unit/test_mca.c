@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "pesa/mca.h"
+#include "decoder/mca/model/model.h"
 
 static void expect_ok(struct pesa_error *error)
 {
@@ -69,6 +69,173 @@ static void every_builtin_model_loads(void **state)
 		pesa_mca_model_free(model);
 	}
 	assert_true(count >= 43);
+}
+
+static void expect_same_text(const char *one, const char *other)
+{
+	if (one && other)
+		assert_string_equal(one, other);
+	else
+		assert_true(!one && !other);
+}
+
+static void expect_same_names(const struct pesa_mca_model *one, const struct pesa_mca_model *other)
+{
+	expect_same_text(one->name, other->name);
+	for (unsigned int i = 0; i < one->processor_count; i++) {
+		expect_same_text(one->processors[i].name, other->processors[i].name);
+		expect_same_text(one->processors[i].isa, other->processors[i].isa);
+		assert_int_equal(one->processors[i].tunings, other->processors[i].tunings);
+		for (unsigned int j = 0; j < one->processors[i].tunings; j++)
+			expect_same_text(one->processors[i].tuning[j],
+					 other->processors[i].tuning[j]);
+	}
+	for (unsigned int i = 0; i < one->class_count; i++) {
+		expect_same_text(one->identities[i].name, other->identities[i].name);
+		expect_same_text(one->identities[i].write, other->identities[i].write);
+		expect_same_text(one->identities[i].from, other->identities[i].from);
+		expect_same_text(one->identities[i].reads, other->identities[i].reads);
+		assert_int_equal(one->identities[i].costs, other->identities[i].costs);
+		assert_int_equal(one->identities[i].entry, other->identities[i].entry);
+		assert_int_equal(one->identities[i].whole, other->identities[i].whole);
+	}
+	for (unsigned int i = 0; i < one->read_count; i++) {
+		expect_same_text(one->reads[i].name, other->reads[i].name);
+		expect_same_text(one->reads[i].from, other->reads[i].from);
+	}
+	for (unsigned int i = 0; i < one->condition_count; i++) {
+		expect_same_text(one->conditions[i].feature, other->conditions[i].feature);
+		assert_int_equal(one->conditions[i].operand, other->conditions[i].operand);
+		assert_int_equal(one->conditions[i].reg, other->conditions[i].reg);
+	}
+}
+
+static void expect_same_resources(const struct pesa_mca_model *one,
+				  const struct pesa_mca_model *other)
+{
+	for (unsigned int i = 0; i < one->resource_count; i++) {
+		const struct pesa_mca_resource *left = &one->resources[i],
+					       *right = &other->resources[i];
+
+		expect_same_text(left->name, right->name);
+		expect_same_text(left->from, right->from);
+		assert_int_equal(left->group, right->group);
+		assert_int_equal(left->units, right->units);
+		assert_int_equal(left->buffer, right->buffer);
+		assert_int_equal(left->members, right->members);
+		for (unsigned int j = 0; j < left->members; j++)
+			assert_int_equal(left->member[j], right->member[j]);
+		assert_int_equal(one->super[i], other->super[i]);
+		assert_int_equal(one->masks[i], other->masks[i]);
+		assert_int_equal(one->of_bit[i], other->of_bit[i]);
+	}
+}
+
+/* Elements of the arrays are compared member by member: some have padding. */
+static void expect_same_costs(const struct pesa_mca_model *one, const struct pesa_mca_model *other)
+{
+#define SAME(array, index, member) \
+	assert_int_equal(one->array[index].member, other->array[index].member)
+	for (unsigned int i = 0; i < one->class_count; i++) {
+		SAME(classes, i, micro_ops);
+		SAME(classes, i, flags);
+		SAME(classes, i, writes);
+		SAME(classes, i, uses);
+		SAME(classes, i, advances);
+		SAME(classes, i, write);
+		SAME(classes, i, use);
+		SAME(classes, i, advance);
+	}
+	for (unsigned int i = 0; i < one->write_count; i++) {
+		SAME(writes, i, latency);
+		SAME(writes, i, name);
+	}
+	for (unsigned int i = 0; i < one->use_count; i++) {
+		SAME(uses, i, resource);
+		SAME(uses, i, acquire);
+		SAME(uses, i, release);
+	}
+	for (unsigned int i = 0; i < one->advance_count; i++) {
+		SAME(advances, i, operand);
+		SAME(advances, i, write);
+		SAME(advances, i, cycles);
+	}
+	for (unsigned int i = 0; i < one->variant_count; i++) {
+		SAME(variants, i, alternative);
+		SAME(variants, i, alternatives);
+	}
+	for (unsigned int i = 0; i < one->alternative_count; i++) {
+		SAME(alternatives, i, class);
+		SAME(alternatives, i, conditions);
+		SAME(alternatives, i, condition);
+	}
+#undef SAME
+}
+
+static void expect_same_model(const struct pesa_mca_model *one, const struct pesa_mca_model *other)
+{
+#define SAME(number) assert_int_equal(one->number, other->number)
+	SAME(issue_width);
+	SAME(micro_op_buffer);
+	SAME(load_latency);
+	SAME(mispredict_penalty);
+	SAME(reorder_buffer);
+	SAME(retire_width);
+	SAME(load_queue);
+	SAME(store_queue);
+	SAME(processor_count);
+	SAME(resource_count);
+	SAME(class_count);
+	SAME(read_count);
+	SAME(write_count);
+	SAME(use_count);
+	SAME(advance_count);
+	SAME(variant_count);
+	SAME(alternative_count);
+	SAME(condition_count);
+	SAME(write_name_count);
+	SAME(vector_rows);
+#undef SAME
+	expect_same_names(one, other);
+	expect_same_resources(one, other);
+	expect_same_costs(one, other);
+	assert_memory_equal(one->opcode_class, other->opcode_class,
+			    mca_opcode_count * sizeof(*one->opcode_class));
+	for (unsigned int i = 0; i < mca_opcode_count; i++) {
+		const uint16_t *left = mca_model_vector(one, i),
+			       *right = mca_model_vector(other, i);
+
+		assert_true(!left == !right);
+		if (left)
+			assert_memory_equal(left, right, sizeof(*one->vector_class));
+	}
+}
+
+/* Models are parsed when pesa is built.  A change gives the model memory of its own. */
+static void a_builtin_model_is_what_its_text_says(void **state)
+{
+	static const char change[] = "lw.latency=9";
+	const char *name;
+
+	(void)state;
+	for (unsigned int i = 0; (name = pesa_mca_builtin_processor(i)); i++) {
+		struct pesa_mca_model *builtin, *parsed, *again;
+		const char *text;
+		size_t size;
+
+		text = pesa_mca_builtin_text(name, &size);
+		expect_ok(pesa_mca_model_parse(name, text, size, &parsed));
+		expect_ok(pesa_mca_model_builtin(name, &builtin));
+		expect_same_model(builtin, parsed);
+		expect_ok(pesa_mca_model_change(builtin, change, NULL));
+		expect_ok(pesa_mca_model_change(parsed, change, NULL));
+		expect_same_model(builtin, parsed);
+		expect_ok(pesa_mca_model_builtin(name, &again));
+		assert_true(again->class_count < builtin->class_count);
+		pesa_mca_model_free(again);
+		pesa_mca_model_free(builtin);
+		pesa_mca_model_free(parsed);
+	}
 }
 
 static void an_unknown_processor_names_the_nearest(void **state)
@@ -381,6 +548,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_builtin_model_loads),
+		cmocka_unit_test(a_builtin_model_is_what_its_text_says),
 		cmocka_unit_test(an_unknown_processor_names_the_nearest),
 		cmocka_unit_test(a_dependent_chain_takes_its_latency),
 		cmocka_unit_test(every_instruction_passes_every_stage_once),

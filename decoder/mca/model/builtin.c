@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The built-in models: the files in decoder/mca/generated/models, embedded unchanged in the library. */
+/* The built-in models: the files in decoder/mca/generated/models, embedded in the library as constants, and
+ * unchanged. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "pesa/mca.h"
+#include "decoder/mca/model/table.h"
 
 /* .incbin searches from the working directory of the compiler. */
 #define MODEL(file)                                                                                \
+	extern const struct mca_model_table mca_model_table_##file;                                \
 	extern const char mca_model_##file[], mca_model_##file##_end[];                            \
 	__asm__(".pushsection .rodata\n"                                                           \
 		".hidden mca_model_" #file "\n.hidden mca_model_" #file "_end\n"                   \
@@ -19,10 +21,12 @@
 #undef PROCESSOR
 
 static const struct builtin {
-	const char *processor, *path, *text, *end;
+	const char *processor, *text, *end;
+	const struct mca_model_table *table;
 } builtins[] = {
 #define MODEL(file)
-#define PROCESSOR(name, file) {name, #file ".model", mca_model_##file, mca_model_##file##_end},
+#define PROCESSOR(name, file) \
+	{name, mca_model_##file, mca_model_##file##_end, &mca_model_table_##file},
 #include "decoder/mca/generated/models.def"
 #undef MODEL
 #undef PROCESSOR
@@ -79,8 +83,7 @@ struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca
 		unsigned int away = distance(processor, builtins[i].processor);
 
 		if (!away)
-			return pesa_mca_model_parse(builtins[i].path, builtins[i].text,
-						    builtins[i].end - builtins[i].text, model);
+			return mca_model_from_table(builtins[i].table, model);
 		if (away < least) {
 			least = away;
 			nearest = builtins[i].processor;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "decoder/mca/model/model.h"
 #include "decoder/mca/model/registers.h"
+#include "decoder/mca/model/table.h"
 
 struct change {
 	struct pesa_mca_model *model;
@@ -373,10 +373,13 @@ struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const cha
 					 unsigned int *classes)
 {
 	struct change change = {.model = model, .text = text};
-	struct pesa_error *error = NULL;
-	char *copy = strdup(text);
+	struct pesa_error *error = mca_model_own_constants(model);
+	char *copy;
 	int resource;
 
+	if (error)
+		return error;
+	copy = strdup(text);
 	change.chosen = calloc(model->class_count + 1, sizeof(*change.chosen));
 	if (!copy || !change.chosen)
 		error = pesa_error_no_memory();

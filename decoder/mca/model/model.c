@@ -84,7 +84,7 @@ const char *pesa_mca_register_name(unsigned int reg)
 uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,
 			 enum pesa_mca_lmul lmul, unsigned int sew)
 {
-	const uint16_t *vector = model->vector_class[opcode];
+	const uint16_t *vector = mca_model_vector(model, opcode);
 
 	if (vector && lmul != PESA_MCA_LMUL_NONE)
 		return vector[mca_vector_place(lmul, sew) - 1];
@@ -112,7 +112,7 @@ static bool class_has(const struct pesa_mca_model *model, uint16_t class, const 
 bool mca_model_opcode_has(const struct pesa_mca_model *model, unsigned int opcode,
 			  const bool *chosen)
 {
-	const uint16_t *vector = model->vector_class[opcode];
+	const uint16_t *vector = mca_model_vector(model, opcode);
 	bool any = class_has(model, model->opcode_class[opcode], chosen);
 
 	for (unsigned int i = 0; vector && i < MCA_LMULS * MCA_SEWS && !any; i++)
@@ -138,22 +138,22 @@ void pesa_mca_model_free(struct pesa_mca_model *model)
 	}
 	for (unsigned int i = 0; i < model->processor_count; i++)
 		free((void *)model->processors[i].tuning);
-	if (model->vector_class)
-		for (unsigned int i = 0; i < mca_opcode_count; i++)
-			free(model->vector_class[i]);
-	free(model->vector_class);
-	free(model->opcode_class);
+	if (!model->table) {
+		free(model->vector_class);
+		free(model->vector_row);
+		free(model->opcode_class);
+		free(model->super);
+		free(model->classes);
+		free(model->writes);
+		free(model->uses);
+		free(model->advances);
+		free(model->variants);
+		free(model->alternatives);
+	}
 	free(model->processors);
 	free(model->resources);
-	free(model->super);
-	free(model->classes);
 	free(model->identities);
 	free(model->reads);
-	free(model->writes);
-	free(model->uses);
-	free(model->advances);
-	free(model->variants);
-	free(model->alternatives);
 	free(model->conditions);
 	free(model->text);
 	free(model);
@@ -193,6 +193,7 @@ struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
 	if (!model)
 		return pesa_error_no_memory();
 	model->base = base->base ? base->base : base;
+	model->table = NULL;
 	model->own_opcodes = false;
 	model->resources =
 		copy_of(base->resources, base->resource_count * sizeof(*base->resources));

@@ -59,9 +59,9 @@ struct mca_read_definition {
 
 /* Conditions for a class: the first alternative whose conditions all hold is taken. */
 struct mca_condition {
-	char *feature;	 /* feature that must be on, or */
-	uint8_t operand; /* operand that must be */
-	uint16_t reg;	 /* this register */
+	const char *feature; /* feature that must be on, or */
+	uint8_t operand;     /* operand that must be */
+	uint16_t reg;	     /* this register */
 };
 
 struct mca_alternative {
@@ -75,8 +75,11 @@ struct mca_variant {
 	uint32_t alternatives;
 };
 
+/* The classes of an opcode by mca_vector_place() - 1. */
+typedef uint16_t mca_vector_classes[MCA_LMULS * MCA_SEWS];
+
 struct pesa_mca_model {
-	char *name;
+	const char *name;
 	char *text; /* the file, cut into NUL-terminated words to which names point */
 	unsigned int issue_width, micro_op_buffer, load_latency, mispredict_penalty;
 	unsigned int reorder_buffer, retire_width, load_queue, store_queue; /* 0: not specified */
@@ -104,12 +107,18 @@ struct pesa_mca_model {
 	unsigned int alternative_count;
 	struct mca_condition *conditions;
 	unsigned int condition_count;
-	uint16_t *opcode_class;	 /* by opcode */
-	uint16_t **vector_class; /* by opcode: by LMUL and SEW, or NULL */
+	uint16_t *opcode_class; /* by opcode */
+	uint16_t *
+		vector_row; /* by opcode: 1 + its row in vector_class, which others may share; 0: none */
+	mca_vector_classes *vector_class;
+	unsigned int vector_rows;
 	unsigned int write_name_count;
+	/* The constants of a built-in model, from which it has its arrays until it is changed. */
+	const struct mca_model_table *table;
 	const struct pesa_mca_model *base; /* original of a changed model; shares constants */
 	/* Of a changed model: whether it has copies of what follows from an opcode (identities,
-	 * opcode_class, vector_class, variants, alternatives), because an opcode was split off. */
+	 * opcode_class, vector_row, vector_class, variants, alternatives), because an opcode was
+	 * split off. */
 	bool own_opcodes;
 };
 
@@ -119,6 +128,14 @@ static inline unsigned int mca_vector_place(enum pesa_mca_lmul lmul, unsigned in
 	unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... become 1, 2, ... */
 
 	return lmul == PESA_MCA_LMUL_NONE ? 0 : 1 + (lmul - 1) * MCA_SEWS + width;
+}
+
+/* The classes of an opcode by LMUL and SEW, or NULL. */
+static inline uint16_t *mca_model_vector(const struct pesa_mca_model *model, unsigned int opcode)
+{
+	unsigned int row = model->vector_row[opcode];
+
+	return row ? model->vector_class[row - 1] : NULL;
 }
 
 /* Copy what follows from an opcode into a changed model, if it still shares it: see split.c. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/base/distinct.h"
 #include "decoder/mca/model/parse.h"
 #include "decoder/mca/model/registers.h"
 
@@ -197,7 +198,7 @@ static struct pesa_error *parse_instruction(struct mca_parser *parser, char *wor
 {
 	struct pesa_mca_model *model = parser->model;
 	char *suffix = word, *group;
-	uint16_t **vector;
+	uint16_t *vector;
 	int opcode;
 
 	if (parser->current < 0)
@@ -210,14 +211,18 @@ static struct pesa_error *parse_instruction(struct mca_parser *parser, char *wor
 	parser->opcode = opcode;
 	if (!suffix)
 		return set_class(parser, &model->opcode_class[opcode], word);
-	vector = &model->vector_class[opcode];
-	if (!*vector) {
-		*vector = malloc(MCA_LMULS * MCA_SEWS * sizeof(**vector));
-		if (!*vector)
-			return pesa_error_no_memory();
+	if (!model->vector_row[opcode]) {
+		struct pesa_error *error = mca_grow(&model->vector_class, model->vector_rows,
+						    sizeof(*model->vector_class));
+
+		if (error)
+			return error;
+		model->vector_row[opcode] = (uint16_t)++model->vector_rows;
+		vector = mca_model_vector(model, opcode);
 		for (unsigned int i = 0; i < MCA_LMULS * MCA_SEWS; i++)
-			(*vector)[i] = CLASS_UNSET;
+			vector[i] = CLASS_UNSET;
 	}
+	vector = mca_model_vector(model, opcode);
 	while (suffix) {
 		const char *name;
 		unsigned int lmul;
@@ -237,7 +242,7 @@ static struct pesa_error *parse_instruction(struct mca_parser *parser, char *wor
 			if (sew == MCA_SEWS)
 				return mca_parse_fail(
 					parser, "expected E8, E16, E32 or E64, found '%s'", width);
-			error = set_class(parser, &(*vector)[lmul * MCA_SEWS + sew], word);
+			error = set_class(parser, &vector[lmul * MCA_SEWS + sew], word);
 			if (error)
 				return error;
 		} while (group);
@@ -310,6 +315,30 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 	return parse_setting(parser, word);
 }
 
+/* Opcodes with equal classes share a row. */
+static struct pesa_error *share_rows(struct pesa_mca_model *model)
+{
+	const size_t size = sizeof(*model->vector_class);
+	struct distinct_records rows;
+
+	distinct_records_begin(&rows, size, size);
+	for (unsigned int i = 0; i < mca_opcode_count; i++) {
+		const uint16_t *vector = mca_model_vector(model, i);
+		uint32_t row = vector ? distinct_records_get(&rows, vector) : 0;
+
+		if (row == DISTINCT_NONE) {
+			distinct_records_free(&rows);
+			return pesa_error_no_memory();
+		}
+		model->vector_row[i] = vector ? (uint16_t)(row + 1) : 0;
+	}
+	free(model->vector_class);
+	model->vector_class = (mca_vector_classes *)rows.record;
+	model->vector_rows = rows.index.count;
+	hash_index_free(&rows.index);
+	return NULL;
+}
+
 /* Check required properties, and set defaults. */
 static struct pesa_error *finish(struct mca_parser *parser)
 {
@@ -342,7 +371,7 @@ static struct pesa_error *finish(struct mca_parser *parser)
 	if (error)
 		return error;
 	for (unsigned int i = 0; i < mca_opcode_count; i++) {
-		uint16_t *vector = model->vector_class[i];
+		uint16_t *vector = mca_model_vector(model, i);
 
 		if (model->opcode_class[i] == CLASS_UNSET)
 			model->opcode_class[i] = MCA_CLASS_UNSUPPORTED;
@@ -351,7 +380,7 @@ static struct pesa_error *finish(struct mca_parser *parser)
 				vector[j] = j % MCA_SEWS ? vector[j - j % MCA_SEWS]
 							 : model->opcode_class[i];
 	}
-	return NULL;
+	return share_rows(model);
 }
 
 struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size_t size,
@@ -370,8 +399,8 @@ struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size
 		return pesa_error_no_memory();
 	parser.model->text = malloc(size + 1);
 	parser.model->opcode_class = malloc(mca_opcode_count * sizeof(uint16_t));
-	parser.model->vector_class = calloc(mca_opcode_count, sizeof(uint16_t *));
-	if (!parser.model->text || !parser.model->opcode_class || !parser.model->vector_class) {
+	parser.model->vector_row = calloc(mca_opcode_count, sizeof(uint16_t));
+	if (!parser.model->text || !parser.model->opcode_class || !parser.model->vector_row) {
 		pesa_mca_model_free(parser.model);
 		return pesa_error_no_memory();
 	}

@@ -35,9 +35,8 @@ void mca_model_free_opcodes(struct pesa_mca_model *model)
 {
 	if (!model->own_opcodes)
 		return;
-	for (unsigned int i = 0; model->vector_class && i < mca_opcode_count; i++)
-		free(model->vector_class[i]);
 	free(model->vector_class);
+	free(model->vector_row);
 	free(model->opcode_class);
 	free(model->identities);
 	free(model->variants);
@@ -46,25 +45,19 @@ void mca_model_free_opcodes(struct pesa_mca_model *model)
 
 struct pesa_error *mca_model_own_opcodes(struct pesa_mca_model *model)
 {
-	uint16_t **shared = model->vector_class;
 	bool done;
 
 	if (!model->base || model->own_opcodes)
 		return NULL;
 	model->own_opcodes = true;
-	model->vector_class = calloc(mca_opcode_count, sizeof(*model->vector_class));
 	done = copy_array(&model->opcode_class, mca_opcode_count, 0, sizeof(*model->opcode_class));
+	done &= copy_array(&model->vector_row, mca_opcode_count, 0, sizeof(*model->vector_row));
+	done &= copy_array(&model->vector_class, model->vector_rows, 0,
+			   sizeof(*model->vector_class));
 	done &= copy_array(&model->identities, model->class_count, 0, sizeof(*model->identities));
 	done &= copy_array(&model->variants, model->variant_count, 0, sizeof(*model->variants));
 	done &= copy_array(&model->alternatives, model->alternative_count, 0,
 			   sizeof(*model->alternatives));
-	done &= model->vector_class != NULL;
-	for (unsigned int i = 0; done && i < mca_opcode_count; i++) {
-		model->vector_class[i] = shared[i];
-		if (shared[i])
-			done = copy_array(&model->vector_class[i], MCA_LMULS * MCA_SEWS, 0,
-					  sizeof(**shared));
-	}
 	return done ? NULL : pesa_error_no_memory();
 }
 
@@ -133,19 +126,40 @@ static struct pesa_error *repeat_variant(struct pesa_mca_model *model, uint16_t 
 	return NULL;
 }
 
+/* Give an opcode a row of vector_class that no other one has. */
+static struct pesa_error *own_row(struct pesa_mca_model *model, unsigned int opcode)
+{
+	const unsigned int row = model->vector_row[opcode];
+	unsigned int sharers = 0;
+
+	for (unsigned int i = 0; row && i < mca_opcode_count && sharers < 2; i++)
+		sharers += model->vector_row[i] == row;
+	if (sharers < 2)
+		return NULL;
+	if (!extend(&model->vector_class, model->vector_rows, 1, sizeof(*model->vector_class)))
+		return pesa_error_no_memory();
+	memcpy(model->vector_class[model->vector_rows], model->vector_class[row - 1],
+	       sizeof(*model->vector_class));
+	model->vector_row[opcode] = (uint16_t)++model->vector_rows;
+	return NULL;
+}
+
 struct pesa_error *mca_model_split_opcode(struct pesa_mca_model *model, unsigned int opcode)
 {
 	/* Split the class without an LMUL and the classes by LMUL and SEW: equal classes stay
 	 * equal. */
-	uint16_t *slot[1 + MCA_LMULS * MCA_SEWS], before[1 + MCA_LMULS * MCA_SEWS];
+	uint16_t *slot[1 + MCA_LMULS * MCA_SEWS], before[1 + MCA_LMULS * MCA_SEWS], *vector;
 	unsigned int slots = 0;
 	struct pesa_error *error = mca_model_own_opcodes(model);
 
+	if (!error)
+		error = own_row(model, opcode);
 	if (error)
 		return error;
 	slot[slots++] = &model->opcode_class[opcode];
-	for (unsigned int i = 0; model->vector_class[opcode] && i < MCA_LMULS * MCA_SEWS; i++)
-		slot[slots++] = &model->vector_class[opcode][i];
+	vector = mca_model_vector(model, opcode);
+	for (unsigned int i = 0; vector && i < MCA_LMULS * MCA_SEWS; i++)
+		slot[slots++] = &vector[i];
 	for (unsigned int i = 0; i < slots; i++)
 		before[i] = *slot[i];
 	for (unsigned int i = 0; i < slots && !error; i++) {
