@@ -16,6 +16,9 @@ struct sequence {
 	unsigned int count;
 };
 
+/* By half the length in bytes. */
+enum { SEQUENCES = 4 };
+
 /* Decoder tables, numbered from 0, and the components of an opcode's rank. */
 #define TABLES	  64
 #define MASK_BITS 64
@@ -27,25 +30,38 @@ static unsigned int rank(const struct riscv_opcode *opcode)
 	       __builtin_popcountll(opcode->mask);
 }
 
-/* Collect the opcodes of this length, by a counting sort of their ranks. */
-static void sequence_fill(struct sequence *sequence, const struct pesa_isa *isa,
-			  unsigned int length)
+/* Collect the opcodes of each length, by a counting sort of the ranks of all. `ids`, `ranks` and
+ * `sorted` have room for all opcodes; the lists are then pieces of `ids`. */
+static void sequences_fill(struct sequence sequences[SEQUENCES], const struct pesa_isa *isa,
+			   uint16_t *ids, uint16_t *ranks, uint16_t *sorted)
 {
 	uint16_t starts[TABLES * (MASK_BITS + 1) + 1] = {0};
+	unsigned int count = 0;
 
-	sequence->count = 0;
-	for (unsigned int id = 0; id < riscv_opcode_count; id++)
-		if (riscv_opcodes[id].public.length == length &&
-		    isa->conditions[riscv_opcodes[id].condition]) {
-			starts[rank(&riscv_opcodes[id]) + 1]++;
-			sequence->count++;
-		}
+	memset(sequences, 0, SEQUENCES * sizeof(*sequences));
+	for (unsigned int id = 0; id < riscv_opcode_count; id++) {
+		const struct riscv_opcode *opcode = &riscv_opcodes[id];
+
+		if (!isa->conditions[opcode->condition])
+			continue;
+		ids[count] = (uint16_t)id;
+		ranks[count] = (uint16_t)rank(opcode);
+		starts[ranks[count++] + 1]++;
+		sequences[opcode->public.length / 2].count++;
+	}
 	for (unsigned int i = 1; i < sizeof(starts) / sizeof(*starts); i++)
 		starts[i] += starts[i - 1];
-	for (unsigned int id = 0; id < riscv_opcode_count; id++)
-		if (riscv_opcodes[id].public.length == length &&
-		    isa->conditions[riscv_opcodes[id].condition])
-			sequence->ids[starts[rank(&riscv_opcodes[id])]++] = id;
+	for (unsigned int i = 0; i < count; i++)
+		sorted[starts[ranks[i]]++] = ids[i];
+	for (unsigned int i = 0; i < SEQUENCES; i++)
+		sequences[i].ids = i ? sequences[i - 1].ids + sequences[i - 1].count : ids;
+	for (unsigned int i = 0; i < SEQUENCES; i++)
+		sequences[i].count = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		struct sequence *own = &sequences[riscv_opcodes[sorted[i]].public.length / 2];
+
+		own->ids[own->count++] = sorted[i];
+	}
 }
 
 /* A growing array of id lists, in which equal lists are stored once. */
@@ -141,8 +157,15 @@ static struct pesa_error *fill_shorts(struct pesa_isa *isa, const struct sequenc
 
 struct lists_by_place {
 	uint16_t *ids;
-	size_t starts[PLACES + 1], next[PLACES];
+	unsigned int places;
+	uint32_t starts[PLACES + 1], next[PLACES];
 };
+
+static void places_clear(struct lists_by_place *lists, unsigned int places)
+{
+	lists->places = places;
+	memset(lists->starts, 0, (places + 1) * sizeof(*lists->starts));
+}
 
 /* For each opcode and place, in the order of trial: called to count, then to list. */
 static void place_add(struct lists_by_place *lists, unsigned int place, uint16_t id, bool counting)
@@ -156,12 +179,22 @@ static void place_add(struct lists_by_place *lists, unsigned int place, uint16_t
 /* Make room for what was counted. */
 static bool places_begin(struct lists_by_place *lists)
 {
-	for (unsigned int place = 0; place < PLACES; place++) {
+	for (unsigned int place = 0; place < lists->places; place++) {
 		lists->starts[place + 1] += lists->starts[place];
 		lists->next[place] = lists->starts[place];
 	}
-	lists->ids = malloc((lists->starts[PLACES] + 1) * sizeof(*lists->ids));
+	lists->ids = malloc((lists->starts[lists->places] + 1) * sizeof(*lists->ids));
 	return lists->ids;
+}
+
+/* The values of a field that an opcode allows: one if it fixes all its bits, else those to try. */
+static void range_of(const struct riscv_opcode *opcode, unsigned int shift, unsigned int field,
+		     unsigned int *first, unsigned int *last)
+{
+	*first = 0;
+	*last = field;
+	if ((opcode->mask >> shift & field) == field)
+		*first = *last = opcode->match >> shift & field;
 }
 
 /* Opcodes by major opcode and funct3. */
@@ -170,15 +203,14 @@ static void list_places(struct lists_by_place *places, const struct sequence *se
 {
 	for (unsigned int i = 0; i < sequence->count; i++) {
 		const struct riscv_opcode *opcode = &riscv_opcodes[sequence->ids[i]];
+		unsigned int first, last, first_funct3, last_funct3;
 
-		unsigned int first = 0, last = 31;
-
-		if ((opcode->mask & 0x7c) == 0x7c)
-			first = last = opcode->match >> 2 & 0x1f;
+		range_of(opcode, 2, 0x1f, &first, &last);
+		range_of(opcode, 12, 7, &first_funct3, &last_funct3);
 		for (unsigned int major = first; major <= last; major++) {
 			if ((opcode->match ^ (major << 2 | 3)) & opcode->mask & 0x7f)
 				continue;
-			for (unsigned int funct3 = 0; funct3 < 8; funct3++)
+			for (unsigned int funct3 = first_funct3; funct3 <= last_funct3; funct3++)
 				if (!((opcode->match ^ funct3 << 12) & opcode->mask & 0x7000))
 					place_add(places, funct3 << 5 | major, sequence->ids[i],
 						  counting);
@@ -202,6 +234,37 @@ static void list_parts(struct lists_by_place *parts, const uint16_t *ids, size_t
 	}
 }
 
+/* The cells of one major opcode and funct3, whose opcodes these are. */
+static struct pesa_error *fill_place(struct pesa_isa *isa, unsigned int place, const uint16_t *ids,
+				     size_t count, struct list_store *store)
+{
+	struct pesa_error *error = NULL;
+	struct lists_by_place parts;
+	unsigned int mask = 0, part;
+
+	for (size_t i = 0; i < count; i++)
+		mask |= riscv_opcodes[ids[i]].mask >> 25 & 0x7f;
+	isa->funct7_masks[place] = mask;
+	if (!mask) {
+		isa->cells_32[place] = cell_for(store, ids, count, &error);
+		return error;
+	}
+	places_clear(&parts, mask + 1);
+	list_parts(&parts, ids, count, mask, true);
+	if (!places_begin(&parts))
+		return pesa_error_no_memory();
+	list_parts(&parts, ids, count, mask, false);
+	part = mask;
+	do {
+		isa->cells_32[part << 8 | place] =
+			cell_for(store, parts.ids + parts.starts[part],
+				 parts.starts[part + 1] - parts.starts[part], &error);
+		part = (part - 1) & mask;
+	} while (part != mask);
+	free(parts.ids);
+	return error;
+}
+
 /*
  * 32-bit instructions: major opcode and funct3 select a group of cells.  Within it, cells differ in
  * those bits of funct7 that an opcode of the group tests.
@@ -209,40 +272,18 @@ static void list_parts(struct lists_by_place *parts, const uint16_t *ids, size_t
 static struct pesa_error *fill_words(struct pesa_isa *isa, const struct sequence *sequence,
 				     struct list_store *store)
 {
-	struct lists_by_place places = {0};
+	struct lists_by_place places;
 	struct pesa_error *error = NULL;
 
 	memset(isa->cells_32, 0xff, sizeof(isa->cells_32));
+	places_clear(&places, PLACES);
 	list_places(&places, sequence, true);
 	if (!places_begin(&places))
 		return pesa_error_no_memory();
 	list_places(&places, sequence, false);
-	for (unsigned int place = 0; place < PLACES && !error; place++) {
-		const uint16_t *ids = places.ids + places.starts[place];
-		size_t count = places.starts[place + 1] - places.starts[place];
-		struct lists_by_place parts = {0};
-		unsigned int mask = 0, part;
-
-		for (size_t i = 0; i < count; i++)
-			mask |= riscv_opcodes[ids[i]].mask >> 25 & 0x7f;
-		isa->funct7_masks[place] = mask;
-		if (!count)
-			continue;
-		list_parts(&parts, ids, count, mask, true);
-		if (!places_begin(&parts)) {
-			error = pesa_error_no_memory();
-			break;
-		}
-		list_parts(&parts, ids, count, mask, false);
-		part = mask;
-		do {
-			isa->cells_32[part << 8 | place] =
-				cell_for(store, parts.ids + parts.starts[part],
-					 parts.starts[part + 1] - parts.starts[part], &error);
-			part = (part - 1) & mask;
-		} while (part != mask);
-		free(parts.ids);
-	}
+	for (unsigned int place = 0; place < PLACES && !error; place++)
+		error = fill_place(isa, place, places.ids + places.starts[place],
+				   places.starts[place + 1] - places.starts[place], store);
 	free(places.ids);
 	return error;
 }
@@ -253,33 +294,34 @@ static struct pesa_error *fill_words(struct pesa_isa *isa, const struct sequence
 
 struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 {
-	struct sequence sequence = {malloc(riscv_opcode_count * sizeof(uint16_t)), 0};
+	/* One allocation for three arrays, of which the last ones are needed for a while. */
+	uint16_t *ids = malloc(3 * riscv_opcode_count * sizeof(*ids));
+	uint16_t *sorted;
 	struct list_store store = {
 		.lists = malloc(LISTS_SIZE * sizeof(uint16_t)),
 		.size = LISTS_SIZE,
 		.slots = calloc(SLOT_COUNT, sizeof(uint16_t)),
 		.slot_count = SLOT_COUNT,
 	};
-	uint16_t *ids = malloc(riscv_opcode_count * sizeof(*ids)); /* a temporary selection */
+	struct sequence sequences[SEQUENCES];
 	struct pesa_error *error = NULL;
 
 	isa->shorts = calloc(RISCV_SHORTS, sizeof(*isa->shorts));
-	if (!sequence.ids || !store.lists || !store.slots || !ids || !isa->shorts) {
+	if (!ids || !store.lists || !store.slots || !isa->shorts) {
 		error = pesa_error_no_memory();
 		goto out;
 	}
+	sorted = ids + riscv_opcode_count;
+	sequences_fill(sequences, isa, ids, sorted + riscv_opcode_count, sorted);
 	/* The 48-bit list is built first: it may be empty or have only one id. */
-	sequence_fill(&sequence, isa, 6);
 	isa->list_48 = RISCV_CELL_LIST;
-	memcpy(store.lists, sequence.ids, sequence.count * sizeof(*sequence.ids));
-	store.lists[sequence.count] = RISCV_CELL_EMPTY;
-	store.used = sequence.count + 1;
-	sequence_fill(&sequence, isa, 2);
-	error = fill_shorts(isa, &sequence, &store, ids);
+	store.used = sequences[3].count + 1;
+	memcpy(store.lists, sequences[3].ids, sequences[3].count * sizeof(*ids));
+	store.lists[sequences[3].count] = RISCV_CELL_EMPTY;
+	error = fill_shorts(isa, &sequences[1], &store, sorted);
 	if (error)
 		goto out;
-	sequence_fill(&sequence, isa, 4);
-	error = fill_words(isa, &sequence, &store);
+	error = fill_words(isa, &sequences[2], &store);
 	if (error)
 		goto out;
 	isa->lists = store.lists;
@@ -288,6 +330,5 @@ out:
 	free(ids);
 	free(store.slots);
 	free(store.lists);
-	free(sequence.ids);
 	return error;
 }
