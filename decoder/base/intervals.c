@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "decoder/base/intervals.h"
@@ -33,17 +34,44 @@ static int compare(const void *left, const void *right)
 	return a->value < b->value ? -1 : a->value > b->value;
 }
 
+/* What is added in order, as many tables are, is not sorted again. */
+static bool is_sorted(const struct pesa_intervals *set)
+{
+	for (size_t i = 1; i < set->count; i++)
+		if (compare(&set->interval[i - 1], &set->interval[i]) > 0)
+			return false;
+	return true;
+}
+
 void pesa_intervals_sort(struct pesa_intervals *set)
 {
 	uint64_t furthest = 0;
 
-	if (set->count)
+	if (!is_sorted(set))
 		qsort(set->interval, set->count, sizeof(*set->interval), compare);
 	for (size_t i = 0; i < set->count; i++) {
 		if (set->interval[i].end > furthest)
 			furthest = set->interval[i].end;
 		set->interval[i].furthest = furthest;
 	}
+}
+
+void pesa_intervals_merge(struct pesa_intervals *set)
+{
+	size_t last = 0;
+
+	for (size_t i = 1; i < set->count; i++) {
+		struct pesa_interval *merged = &set->interval[last];
+
+		if (set->interval[i].start > merged->end) {
+			set->interval[++last] = set->interval[i];
+		} else if (set->interval[i].end > merged->end) {
+			merged->end = set->interval[i].end;
+			merged->furthest = merged->end;
+		}
+	}
+	if (set->count)
+		set->count = last + 1;
 }
 
 const struct pesa_interval *pesa_intervals_find(const struct pesa_intervals *set, uint64_t address)

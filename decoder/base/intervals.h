@@ -31,6 +31,8 @@ struct pesa_error *pesa_intervals_add(struct pesa_intervals *set, uint64_t start
 				      size_t value);
 /* Sort: required after the last range was added, before the first lookup. */
 void pesa_intervals_sort(struct pesa_intervals *set);
+/* Of a sorted set, in which only membership counts: unite ranges that overlap or adjoin, into few. */
+void pesa_intervals_merge(struct pesa_intervals *set);
 /* The innermost range that contains `address`; NULL: none. */
 const struct pesa_interval *pesa_intervals_find(const struct pesa_intervals *set, uint64_t address);
 void pesa_intervals_free(struct pesa_intervals *set);

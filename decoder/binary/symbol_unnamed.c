@@ -12,7 +12,7 @@ struct finding {
 	Elf *elf;
 	struct pesa_symbol_table *table;
 	struct pesa_intervals code;	 /* sections */
-	struct pesa_intervals described; /* by the unwinding table */
+	struct pesa_intervals described; /* by the unwinding table; adjoining ones are one */
 	uint64_t *used;			 /* addresses of other code, called or taken */
 	size_t count, room;		 /* of `used` */
 };
@@ -147,23 +147,35 @@ static int by_address(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
+/*
+ * By the first byte of an instruction: the bytes to its end, if that byte tells that it is neither JAL
+ * to ra nor AUIPC, as of most; 0: it may be one.  Longer encodings than of 4 bytes are in no ratified
+ * extension.
+ */
+static void list_skips(uint8_t skip[256])
+{
+	for (unsigned int byte = 0; byte < 256; byte++)
+		skip[byte] = byte == 0xef || (byte & 0x7f) == 0x17 ? 0 : (byte & 3) == 3 ? 4 : 2;
+}
+
 static struct pesa_error *find_used(struct finding *finding, const GElf_Shdr *header,
 				    const Elf_Data *data)
 {
 	const uint8_t *bytes = data->d_buf;
 	const size_t size = data->d_size;
-	size_t length;
+	uint8_t skip[256];
 
-	for (size_t at = 0; size - at >= 4; at += length) {
+	list_skips(skip);
+	for (size_t at = 0; size - at >= 4;) {
+		const unsigned int skipped = skip[bytes[at]];
 		struct pesa_error *error;
 		uint64_t target;
 
-		/* Longer encodings than of 4 bytes are in no ratified extension. */
-		length = (bytes[at] & 3) == 3 ? 4 : 2;
-		/* Of most instructions the major opcode, neither JAL nor AUIPC, says enough. */
-		if ((bytes[at] & 0x7f) != 0x6f && (bytes[at] & 0x7f) != 0x17)
+		at += skipped ? skipped : 4;
+		if (skipped)
 			continue;
-		if (!function_used(bytes + at, size - at, header->sh_addr + at, &target) ||
+		if (!function_used(bytes + at - 4, size - at + 4, header->sh_addr + at - 4,
+				   &target) ||
 		    pesa_intervals_find(&finding->described, target))
 			continue;
 		error = add_used(finding, target);
@@ -210,6 +222,7 @@ struct pesa_error *pesa_unnamed_functions_load(Elf *elf, struct pesa_symbol_tabl
 		error = load_frame_table(&finding, header.e_ident[EI_DATA] == ELFDATA2MSB,
 					 header.e_ident[EI_CLASS] == ELFCLASS64);
 	pesa_intervals_sort(&finding.described);
+	pesa_intervals_merge(&finding.described);
 	if (!error && header.e_machine == EM_RISCV && header.e_ident[EI_DATA] == ELFDATA2LSB)
 		error = load_used(&finding);
 	pesa_intervals_free(&finding.code);

@@ -331,7 +331,7 @@ static struct pesa_error *finish_buckets(const struct pesa_profile_store *store,
 			return error;
 		scratch->bucket[count++] = store->bucket[i];
 	}
-	if (count)
+	if (count > 1)
 		qsort(scratch->bucket, count, sizeof(*scratch->bucket), by_state_and_cause);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct bucket *one = &scratch->bucket[i];
@@ -345,7 +345,7 @@ static struct pesa_error *finish_buckets(const struct pesa_profile_store *store,
 			scratch->folded[folds++] = (struct folded){*one, i, 1};
 		}
 	}
-	if (folds)
+	if (folds > 1)
 		qsort(scratch->folded, folds, sizeof(*scratch->folded), by_weight);
 	for (uint32_t i = 0; i < folds; i++) {
 		const struct folded *folded = &scratch->folded[i];
@@ -384,7 +384,7 @@ static unsigned int finish_edges(const struct pesa_profile_store *store,
 			.target_dso = renumber[store->edge[i].target_dso],
 			.count = store->edge[i].count,
 		};
-	if (count)
+	if (count > 1)
 		qsort(edges, count, sizeof(*edges), by_count);
 	return count;
 }

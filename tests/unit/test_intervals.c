@@ -62,6 +62,37 @@ static void of_equal_ranges_always_the_same_is_found(void **state)
 	}
 }
 
+/* Merged ranges hold the same addresses, and have gaps between them. */
+static void merged_ranges_hold_the_same_addresses(void **state)
+{
+	uint64_t random = 88172645463325252u;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		struct pesa_intervals set = {0}, merged = {0};
+
+		for (int i = 0; i < round % 40; i++) {
+			uint64_t start, end;
+
+			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+			start = random % 300;
+			end = start + random / 1000 % 20;
+			assert_null(pesa_intervals_add(&set, start, end, (size_t)i));
+			assert_null(pesa_intervals_add(&merged, start, end, (size_t)i));
+		}
+		pesa_intervals_sort(&set);
+		pesa_intervals_sort(&merged);
+		pesa_intervals_merge(&merged);
+		for (uint64_t address = 0; address < 330; address++)
+			assert_int_equal(!pesa_intervals_find(&set, address),
+					 !pesa_intervals_find(&merged, address));
+		for (size_t i = 1; i < merged.count; i++)
+			assert_true(merged.interval[i - 1].end < merged.interval[i].start);
+		pesa_intervals_free(&set);
+		pesa_intervals_free(&merged);
+	}
+}
+
 static void empty_ranges_hold_nothing(void **state)
 {
 	struct pesa_intervals set = {0};
@@ -80,6 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(intervals_find_the_innermost),
 		cmocka_unit_test(of_equal_ranges_always_the_same_is_found),
+		cmocka_unit_test(merged_ranges_hold_the_same_addresses),
 		cmocka_unit_test(empty_ranges_hold_nothing),
 	};
 

@@ -36,6 +36,7 @@ struct grouping {
 	struct profile_groups *groups;
 	struct interned *names;
 	struct entry *entries;
+	const struct entry *last; /* whose group was found last: what is sorted finds it again */
 };
 
 /* Where an instruction is; what no key needs is not looked up. */
@@ -111,7 +112,10 @@ static struct profile_group *group_of(struct grouping *grouping, const struct ke
 	struct profile_groups *groups = grouping->groups;
 	struct entry *entry;
 
+	if (grouping->last && !memcmp(&grouping->last->key, key, sizeof(*key)))
+		return &groups->group[grouping->last->index];
 	HASH_FIND(hh, grouping->entries, key, sizeof(*key), entry);
+	grouping->last = entry;
 	if (entry)
 		return &groups->group[entry->index];
 	if (groups->count == groups->room) {
@@ -133,6 +137,7 @@ static struct profile_group *group_of(struct grouping *grouping, const struct ke
 		free(entry);
 		return NULL;
 	}
+	grouping->last = entry;
 	groups->count++;
 	groups->group[entry->index] = (struct profile_group){.dso = UINT32_MAX};
 	return &groups->group[entry->index];

@@ -7,6 +7,7 @@
 
 #include "pesa/space.h"
 #include "pesa/control_flow.h"
+#include "tools/ui/large_pages.h"
 #include "tools/ui/profile_input.h"
 #include "tools/ui/progress.h"
 #include "tools/ui/standard_output.h"
@@ -51,6 +52,7 @@ static struct pesa_error *load(struct profile_input *input)
 	error = profile_check_path(wanted);
 	if (error)
 		return error;
+	large_pages_for_heap();
 	pesa_profile_options_default(&load_options);
 	load_options.event = wanted->event;
 	load_options.pid = wanted->pid;
