@@ -83,6 +83,11 @@ struct pesa_error *script_resolver_apply(struct script_resolver *resolver,
 	return error ? error : pesa_spaces_apply(resolver->spaces, event);
 }
 
+bool script_resolver_is_steady(const struct script_resolver *resolver)
+{
+	return pesa_spaces_due(resolver->spaces) == UINT64_MAX;
+}
+
 /* ---- Addresses ----------------------------------------------------------------------------- */
 
 struct pesa_error *script_resolve(struct script_resolver *resolver, uint32_t pid, bool kernel,

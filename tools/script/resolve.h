@@ -34,6 +34,9 @@ struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, co
 void script_resolver_free(struct script_resolver *resolver);
 
 /* Process an event; call it for all events in time order. */
+/* Whether only script_resolver_apply() of an event that is no sample changes what addresses mean: not if
+ * code is compiled while the program runs. */
+bool script_resolver_is_steady(const struct script_resolver *resolver);
 struct pesa_error *script_resolver_apply(struct script_resolver *resolver,
 					 const struct pesa_event *event);
 

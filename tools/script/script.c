@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pesa script: prints every sample of a recording, one per line. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,11 @@
 #include "tools/ui/profile_options.h"
 #include "tools/script/script.h"
 #include "tools/ui/json.h"
+#include "tools/ui/large_pages.h"
 #include "tools/ui/pager.h"
 #include "tools/ui/text.h"
+
+#define RAW_MOST 128 /* bytes of the records whose text is kept */
 
 enum { KEY_SHOW_EVENTS = PROFILE_KEY_FIRST_FREE };
 
@@ -200,7 +204,7 @@ static void add_name(struct script *script, uint32_t tid)
 	ui_text_put(&script->line, " ");
 }
 
-static void add_head(struct script *script, const struct pesa_event *event, uint32_t pid,
+static void add_task(struct script *script, const struct pesa_event *event, uint32_t pid,
 		     uint32_t tid)
 {
 	struct ui_text *line = &script->line;
@@ -219,6 +223,39 @@ static void add_head(struct script *script, const struct pesa_event *event, uint
 		ui_text_put(line, "]");
 	}
 	ui_text_put(line, " ");
+}
+
+/* The task of a sample, which most often is that of the last one. */
+static void add_task_again(struct script *script, const struct pesa_event *event, uint32_t pid,
+			   uint32_t tid)
+{
+	const uint32_t cpu = event->sample.cpu;
+	struct ui_text *line = &script->line, *last = &script->head.text;
+	const size_t start = line->length;
+
+	if (last->length && script->head.pid == pid && script->head.tid == tid &&
+	    script->head.cpu == cpu) {
+		ui_text_put_bytes(line, last->text, last->length);
+		return;
+	}
+	add_task(script, event, pid, tid);
+	ui_text_clear(last);
+	if (line->length > start)
+		ui_text_put_bytes(last, line->text + start, line->length - start);
+	script->head.pid = pid;
+	script->head.tid = tid;
+	script->head.cpu = cpu;
+}
+
+static void add_head(struct script *script, const struct pesa_event *event, uint32_t pid,
+		     uint32_t tid)
+{
+	struct ui_text *line = &script->line;
+
+	if (event->type == PERF_RECORD_SAMPLE)
+		add_task_again(script, event, pid, tid);
+	else
+		add_task(script, event, pid, tid);
 	ui_text_put_number(line, event->time / 1000000000, 10, 6, ' ');
 	ui_text_put(line, ".");
 	ui_text_put_number(line, event->time % 1000000000, 10, 9, '0');
@@ -232,17 +269,9 @@ static void finish_line(struct script *script)
 	ui_text_clear(&script->line);
 }
 
-static void print_text(struct script *script, const struct script_sample *shown)
+/* The sample from the name of its event on, without branches. */
+static void add_sample(struct script *script, const struct script_sample *shown)
 {
-	const struct pesa_sample *sample = &shown->event->sample;
-
-	if (script->counted) {
-		add_name(script, sample->tid);
-		ui_text_put_number(&script->line, shown->samples, 10, 10, ' ');
-		ui_text_put(&script->line, " samples:");
-	} else {
-		add_head(script, shown->event, sample->pid, sample->tid);
-	}
 	ui_text_put(&script->line, " ");
 	ui_text_put_safe(&script->line, shown->event_name);
 	ui_text_put(&script->line, ": ");
@@ -256,9 +285,73 @@ static void print_text(struct script *script, const struct script_sample *shown)
 		ui_text_add(&script->line, " unreadable record: %s", shown->unreadable->message);
 	else
 		ui_text_add(&script->line, " plain sample, %s", pc_text(shown));
+}
+
+/* `key`: where its text is kept for equal samples; DISTINCT_NONE: nowhere. */
+static void print_text(struct script *script, const struct script_sample *shown, uint32_t key)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+	size_t start;
+
+	if (script->counted) {
+		add_name(script, sample->tid);
+		ui_text_put_number(&script->line, shown->samples, 10, 10, ' ');
+		ui_text_put(&script->line, " samples:");
+	} else {
+		add_head(script, shown->event, sample->pid, sample->tid);
+	}
+	start = script->line.length;
+	add_sample(script, shown);
+	if (key != DISTINCT_NONE && shown->has_record && script->line.length > start)
+		script_lines_add(&script->lines, key, script->line.text + start,
+				 script->line.length - start);
 	if (!script->counted)
 		add_branches(script, sample);
 	finish_line(script);
+}
+
+/* What the text of a sample with a record is made of, but its thread and time.  No padding: it is
+ * hashed. */
+struct line_key {
+	const char *event_name;
+	const struct pesa_capabilities *capabilities;
+	uint64_t ip;
+	uint32_t pid, raw_size;
+	uint32_t kernel, exact_ip;
+	uint8_t raw[RAW_MOST];
+};
+
+/* Print a sample that is equal to an earlier one.  False: it is not; *key is where to keep it. */
+static bool print_again(struct script *script, const struct pesa_event *event,
+			const char *event_name, uint32_t *key)
+{
+	const struct pesa_sample *sample = &event->sample;
+	struct line_key made = {
+		.event_name = event_name,
+		.capabilities = capabilities_of(script),
+		.ip = sample->ip,
+		.pid = sample->pid,
+		.raw_size = sample->raw_size,
+		.kernel = is_kernel(event->misc),
+		.exact_ip = sample->exact_ip,
+	};
+	const char *text;
+	size_t length;
+
+	*key = DISTINCT_NONE;
+	if (!sample->raw || sample->raw_size > RAW_MOST || script->counted ||
+	    script->wanted->input.json || !script_resolver_is_steady(script->resolver))
+		return false;
+	memcpy(made.raw, sample->raw, sample->raw_size);
+	*key = script_lines_find(&script->lines, &made,
+				 offsetof(struct line_key, raw) + sample->raw_size, &text, &length);
+	if (!text)
+		return false;
+	add_head(script, event, sample->pid, sample->tid);
+	ui_text_put_bytes(&script->line, text, length);
+	add_branches(script, sample);
+	finish_line(script);
+	return true;
 }
 
 /* ---- Records that are no samples ------------------------------------------------------------- */
@@ -477,10 +570,13 @@ static struct pesa_error *print_sample(struct script *script, const struct pesa_
 				      .kernel = is_kernel(event->misc),
 				      .pc = sample->ip};
 	struct pesa_error *error;
+	uint32_t key;
 
 	if (!is_wanted(script, sample, shown.event_name))
 		return NULL;
 	script->samples++;
+	if (print_again(script, event, shown.event_name, &key))
+		return NULL;
 	read_payload(script, &shown);
 	if (shown.has_record) {
 		shown.pc = shown.record.pc;
@@ -496,12 +592,31 @@ static struct pesa_error *print_sample(struct script *script, const struct pesa_
 	if (!error && script->wanted->input.json)
 		script_print_json(script, &shown);
 	else if (!error)
-		print_text(script, &shown);
+		print_text(script, &shown, key);
 	pesa_error_free(shown.unreadable);
 	return error;
 }
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
+
+/* Whether addresses or threads may mean something else after an event: all but those that are known not
+ * to. */
+static bool changes_places(const struct pesa_event *event)
+{
+	switch (event->type) {
+	case PERF_RECORD_SAMPLE:
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+	case PERF_RECORD_READ:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return false;
+	default:
+		return true;
+	}
+}
 
 static struct pesa_error *run(struct script *script)
 {
@@ -514,6 +629,10 @@ static struct pesa_error *run(struct script *script)
 			error = print_sample(script, &event);
 		else if (script->wanted->show_events)
 			print_event(script, &event);
+		if (changes_places(&event)) {
+			script_lines_clear(&script->lines);
+			ui_text_clear(&script->head.text);
+		}
 		if (!error)
 			error = script_resolver_apply(script->resolver, &event);
 	}
@@ -554,6 +673,8 @@ static int finish(struct script *script, struct pesa_error *error)
 		}
 	}
 	ui_text_free(&script->line);
+	ui_text_free(&script->head.text);
+	script_lines_clear(&script->lines);
 	script_resolver_free(script->resolver);
 	pesa_perfdata_close(script->reader);
 	return status;
@@ -571,6 +692,7 @@ int pesa_command_script(int argc, char **argv)
 	pesa_capabilities_default(&script.standard);
 	script.terminal = ui_terminal_open(wanted.input.colour);
 	error = profile_check_path(&wanted.input);
+	large_pages_for_heap();
 	script.counted = fleet_is_url(wanted.input.path);
 	if (!error)
 		error = pesa_perfdata_open(

@@ -7,6 +7,7 @@
 
 #include "pesa/record.h"
 #include "pesa/walk.h"
+#include "tools/script/lines.h"
 #include "tools/script/resolve.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/text.h"
@@ -41,6 +42,11 @@ struct script {
 	struct pesa_capabilities standard; /* used if the file has none */
 	struct ui_terminal terminal;
 	struct ui_text line;
+	struct script_lines lines; /* what equal samples share, from the name of the event on */
+	struct {
+		struct ui_text text; /* empty: none */
+		uint32_t pid, tid, cpu;
+	} head; /* of the last sample: up to its time */
 	uint64_t samples, unreadable;
 	bool counted; /* samples come from a database, which has each distinct one with its count */
 };

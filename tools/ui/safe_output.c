@@ -2,6 +2,7 @@
 /* Makes all output safe for terminals: see safe_output.h. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,6 +148,19 @@ static void write_complete(struct filter *filter, bool last)
 	}
 }
 
+/* Whether eight characters are printable ones of ASCII or line ends.  Without a highest bit, no sum carries
+ * into the next character. */
+static bool is_plain(const char *text)
+{
+	const uint64_t high = UINT64_C(0x8080808080808080), ones = UINT64_C(0x0101010101010101);
+	uint64_t word, printable, ends;
+
+	memcpy(&word, text, sizeof(word));
+	printable = (word + (0x80 - ' ') * ones) & ~(word + (0x80 - 0x7f) * ones);
+	ends = ~((word ^ '\n' * ones) + 0x7f * ones);
+	return !(word & high) && ((printable | ends) & high) == high;
+}
+
 static ssize_t filter_write(void *cookie, const char *text, size_t size)
 {
 	struct filter *filter = cookie;
@@ -156,6 +170,9 @@ static ssize_t filter_write(void *cookie, const char *text, size_t size)
 	while (done < size) {
 		size_t plain = done;
 
+		while (!filter->held_length && size - plain >= sizeof(uint64_t) &&
+		       is_plain(text + plain))
+			plain += sizeof(uint64_t);
 		while (!filter->held_length && plain < size &&
 		       ((text[plain] >= ' ' && text[plain] < 0x7f) || text[plain] == '\n'))
 			plain++;

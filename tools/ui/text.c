@@ -105,6 +105,11 @@ void ui_text_put(struct ui_text *line, const char *text)
 	put(line, text, strlen(text));
 }
 
+void ui_text_put_bytes(struct ui_text *line, const char *text, size_t length)
+{
+	put(line, text, length);
+}
+
 void ui_text_put_safe(struct ui_text *line, const char *text)
 {
 	size_t before = line->length, length = strlen(text);
@@ -120,9 +125,10 @@ void ui_text_put_number(struct ui_text *line, uint64_t number, unsigned int base
 	char digits[64];
 	size_t at = sizeof(digits);
 
+	/* Divisions by constants are multiplications. */
 	do {
-		digits[--at] = "0123456789abcdef"[number % base];
-		number /= base;
+		digits[--at] = "0123456789abcdef"[base == 10 ? number % 10 : number % 16];
+		number = base == 10 ? number / 10 : number / 16;
 	} while (number);
 	while (sizeof(digits) - at < width && at)
 		digits[--at] = fill;

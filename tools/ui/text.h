@@ -37,6 +37,8 @@ void ui_text_add_source(struct ui_text *line, const char *text);
 void ui_text_put_safe(struct ui_text *line, const char *text);
 /* Same as ui_text_add(line, "%s", text). */
 void ui_text_put(struct ui_text *line, const char *text);
+/* Bytes of a text that was made safe. */
+void ui_text_put_bytes(struct ui_text *line, const char *text, size_t length);
 /* A number in base 10 or 16, at least `width` places wide (0: any), filled with ' ' or '0' on its left. */
 void ui_text_put_number(struct ui_text *line, uint64_t number, unsigned int base,
 			unsigned int width, char fill);
