@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions without a symbol: see symbol_unnamed.h. */
+#include <endian.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/base/intervals.h"
 #include "decoder/binary/elf_section.h"
@@ -147,42 +149,85 @@ static int by_address(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/*
- * By the first byte of an instruction: the bytes to its end, if that byte tells that it is neither JAL
- * to ra nor AUIPC, as of most; 0: it may be one.  Longer encodings than of 4 bytes are in no ratified
- * extension.
- */
-static void list_skips(uint8_t skip[256])
+/* The search of a section for calls and addresses taken. */
+struct search {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t address;
+	size_t last, longs; /* the last place that was tested, and its `longs` */
+};
+
+static bool is_long(const uint8_t *bytes)
 {
-	for (unsigned int byte = 0; byte < 256; byte++)
-		skip[byte] = byte == 0xef || (byte & 0x7f) == 0x17 ? 0 : (byte & 3) == 3 ? 4 : 2;
+	/* Longer encodings than of 4 bytes are in no ratified extension. */
+	return (bytes[0] & 3) == 3;
+}
+
+/*
+ * Whether an instruction begins at a place whose 2 bytes could begin a long one.  Places are tested in
+ * their order.
+ *
+ * After 2 bytes that do not begin a long instruction, another instruction begins: they are a short one, or
+ * the second half of a long one.  Of those in a row that could, every other one begins an instruction.
+ * `longs` is how many of the row come before the place.
+ */
+static bool begins_instruction(struct search *search, size_t at)
+{
+	size_t start = at;
+
+	while (start > search->last && is_long(search->bytes + start - 2))
+		start -= 2;
+	search->longs = (at - start) / 2 + (start == search->last ? search->longs : 0);
+	search->last = at;
+	return !(search->longs & 1);
+}
+
+/* Take the function that an instruction uses, if one begins there. */
+static struct pesa_error *test_place(struct finding *finding, struct search *search, size_t at)
+{
+	uint64_t target;
+
+	if (search->size - at < 4 || !begins_instruction(search, at) ||
+	    !function_used(search->bytes + at, search->size - at, search->address + at, &target) ||
+	    pesa_intervals_find(&finding->described, target))
+		return NULL;
+	return add_used(finding, target);
+}
+
+/* Places are at 2 bytes: of four, those whose first byte is that of JAL to ra, or of AUIPC, have their
+ * highest bit set in the result. */
+static uint64_t find_candidates(const uint8_t *bytes)
+{
+	const uint64_t ones = UINT64_C(0x0001000100010001);
+	uint64_t word, calls, addresses;
+
+	memcpy(&word, bytes, sizeof(word));
+	word = le64toh(word);
+	/* Zero where it is the byte: nothing but a zero stays below 0x8000 when 0x7fff is added. */
+	calls = (word & 0xff * ones) ^ 0xef * ones;
+	addresses = (word & 0x7f * ones) ^ 0x17 * ones;
+	return (~(calls + 0x7fff * ones) | ~(addresses + 0x7fff * ones)) & 0x8000 * ones;
 }
 
 static struct pesa_error *find_used(struct finding *finding, const GElf_Shdr *header,
 				    const Elf_Data *data)
 {
-	const uint8_t *bytes = data->d_buf;
-	const size_t size = data->d_size;
-	uint8_t skip[256];
+	struct search search = {
+		.bytes = data->d_buf, .size = data->d_size, .address = header->sh_addr};
+	struct pesa_error *error = NULL;
+	size_t at = 0;
 
-	list_skips(skip);
-	for (size_t at = 0; size - at >= 4;) {
-		const unsigned int skipped = skip[bytes[at]];
-		struct pesa_error *error;
-		uint64_t target;
+	for (; search.size - at >= sizeof(uint64_t) && !error; at += sizeof(uint64_t)) {
+		uint64_t found = find_candidates(search.bytes + at);
 
-		at += skipped ? skipped : 4;
-		if (skipped)
-			continue;
-		if (!function_used(bytes + at - 4, size - at + 4, header->sh_addr + at - 4,
-				   &target) ||
-		    pesa_intervals_find(&finding->described, target))
-			continue;
-		error = add_used(finding, target);
-		if (error)
-			return error;
+		for (; found && !error; found &= found - 1)
+			error = test_place(finding, &search,
+					   at + (size_t)__builtin_ctzll(found) / 16 * 2);
 	}
-	return NULL;
+	for (; search.size - at >= 4 && !error; at += 2)
+		if (is_long(search.bytes + at))
+			error = test_place(finding, &search, at);
+	return error;
 }
 
 static struct pesa_error *load_used(struct finding *finding)
