@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Completion in bash, zsh and fish, as the shells do it: subcommands, options, values of options, files, programs."""
+import concurrent.futures
 import os
 import pty
 import re
@@ -63,6 +64,7 @@ def options(command):
     return {line.split("\t")[0] for line in listed.splitlines()} - {""}
 
 
+LINES = ["pesa anno", "pesa report --pe", "pesa report --color=a", "pesa record --core ooo-", "pesa annotate -i perf.dat"]
 work = tempfile.mkdtemp(prefix="pesa-completion-")
 os.chdir(work)
 shutil.copy(os.path.join(FILES, "zsh"), "_pesa")
@@ -73,15 +75,18 @@ for shell, complete in shells.items():
     if not shutil.which(shell):
         skip(f"completion in {shell}", needs(shell))
         continue
-    found = complete("pesa anno")
+    # At once: that nothing more comes from zsh is known after two seconds.
+    with concurrent.futures.ThreadPoolExecutor(len(LINES)) as pool:
+        answers = dict(zip(LINES, pool.map(complete, LINES)))
+    found = answers["pesa anno"]
     check("annotate" in found or found[-1:] == ["tate"] or "tate" in found, f"{shell}: subcommands", found)
-    found = complete("pesa report --pe")
+    found = answers["pesa report --pe"]
     check(any("--percent-limit" in one or "rcent-limit" in one for one in found), f"{shell}: options", found)
-    found = complete("pesa report --color=a")
+    found = answers["pesa report --color=a"]
     check(sum(one.endswith(("auto", "always")) for one in found) == 2, f"{shell}: values of an option", found)
-    found = complete("pesa record --core ooo-")
+    found = answers["pesa record --core ooo-"]
     check(sum("ooo-4" in one or "ooo-8" in one for one in found) == 2, f"{shell}: cores", found)
-    found = complete("pesa annotate -i perf.dat")
+    found = answers["pesa annotate -i perf.dat"]
     check(any("perf.data.old" in one or "a.old" in one for one in found), f"{shell}: files", found)
     if shell == "bash":
         for command in ("record", "report", "mca", "top"):
