@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/distinct.h"
 #include "decoder/base/intervals.h"
 #include "decoder/binary/elf_section.h"
 #include "decoder/binary/frame_table.h"
@@ -15,8 +16,7 @@ struct finding {
 	struct pesa_symbol_table *table;
 	struct pesa_intervals code;	 /* sections */
 	struct pesa_intervals described; /* by the unwinding table; adjoining ones are one */
-	uint64_t *used;			 /* addresses of other code, called or taken */
-	size_t count, room;		 /* of `used` */
+	struct distinct_records used;	 /* addresses of other code, called or taken */
 };
 
 /* ---- Sections ------------------------------------------------------------------------------ */
@@ -127,21 +127,6 @@ static bool function_used(const uint8_t *bytes, size_t size, uint64_t pc, uint64
 	return true;
 }
 
-static struct pesa_error *add_used(struct finding *finding, uint64_t address)
-{
-	if (finding->count == finding->room) {
-		size_t room = finding->room ? 2 * finding->room : 1024;
-		uint64_t *larger = reallocarray(finding->used, room, sizeof(*larger));
-
-		if (!larger)
-			return pesa_error_no_memory();
-		finding->used = larger;
-		finding->room = room;
-	}
-	finding->used[finding->count++] = address;
-	return NULL;
-}
-
 static int by_address(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
@@ -191,7 +176,9 @@ static struct pesa_error *test_place(struct finding *finding, struct search *sea
 	    !function_used(search->bytes + at, search->size - at, search->address + at, &target) ||
 	    pesa_intervals_find(&finding->described, target))
 		return NULL;
-	return add_used(finding, target);
+	return distinct_records_get(&finding->used, &target) == DISTINCT_NONE
+		       ? pesa_error_no_memory()
+		       : NULL;
 }
 
 /* Places are at 2 bytes: of four, those whose first byte is that of JAL to ra, or of AUIPC, have their
@@ -233,23 +220,25 @@ static struct pesa_error *find_used(struct finding *finding, const GElf_Shdr *he
 static struct pesa_error *load_used(struct finding *finding)
 {
 	struct pesa_error *error = NULL;
+	uint64_t *used;
+	size_t count;
 	GElf_Shdr header;
 	Elf_Data *data;
 
+	distinct_records_begin(&finding->used, sizeof(*used), sizeof(*used));
 	for (Elf_Scn *scn = NULL; !error && (scn = next_code(finding->elf, scn, &header, &data));)
 		error = find_used(finding, &header, data);
-	if (finding->count)
-		qsort(finding->used, finding->count, sizeof(*finding->used), by_address);
-	for (size_t i = 0; i < finding->count && !error; i++) {
-		uint64_t end;
+	used = (uint64_t *)finding->used.record;
+	count = finding->used.index.count;
+	if (count)
+		qsort(used, count, sizeof(*used), by_address);
+	for (size_t i = 0; i < count && !error; i++) {
+		uint64_t end = end_of_code(finding, used[i]);
 
-		if (i && finding->used[i] == finding->used[i - 1])
-			continue;
-		end = end_of_code(finding, finding->used[i]);
 		if (end)
 			error = pesa_symbol_table_add(
-				finding->table, &(struct pesa_symbol_candidate){
-							.start = finding->used[i], .limit = end});
+				finding->table,
+				&(struct pesa_symbol_candidate){.start = used[i], .limit = end});
 	}
 	return error;
 }
@@ -272,6 +261,6 @@ struct pesa_error *pesa_unnamed_functions_load(Elf *elf, struct pesa_symbol_tabl
 		error = load_used(&finding);
 	pesa_intervals_free(&finding.code);
 	pesa_intervals_free(&finding.described);
-	free(finding.used);
+	distinct_records_free(&finding.used);
 	return error;
 }
