@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define PAGE	 ((uintptr_t)2 << 20)
-#define RESERVED (64 << 20) /* bytes */
+#define RESERVED (256 << 20) /* bytes */
 /* The largest threshold that glibc takes; arrays above it are moved without a copy. */
 #define MAPPED_ALONE (32 << 20)
 
