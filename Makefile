@@ -375,6 +375,7 @@ $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 # These are of the virtual core, which is no library.
 $(O)/tests/test_call_stack: $(patsubst %,$(O)/obj/tools/vcore/stack/%.o,call_stack stack_use)
 $(O)/tests/test_register_log: $(O)/obj/tools/vcore/stack/register_log.o
+$(O)/tests/test_windows: $(O)/obj/tools/vcore/windows/windows.o
 
 # Programs that integration tests run: they make or print files, or are parts of the daemon alone.
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
@@ -511,6 +512,7 @@ pictures: all
 
 accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
+	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py --sampled -o Documentation/accuracy.md
 
 # Cost of the unit, what it discards, what each field is worth.
 ablation: all tests

@@ -26,10 +26,11 @@
 #include "decoder/core/ideal.h"
 #include "decoder/core/events.h"
 #include "decoder/core/samplers.h"
+#include "decoder/core/window_sums.h"
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766338u /* change it with the layout */
+#define VCORE_MAGIC	   0x70766339u /* change it with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* maximum number of processes of a recording */
@@ -59,6 +60,7 @@ struct vcore_control {
 	uint64_t period; /* cycles */
 	uint64_t jitter; /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
+	uint32_t sampled;		  /* simulate windows around the samples only */
 	char trace[PATH_MAX];		  /* file for the pipeline trace; "": none */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	uint32_t golden;		  /* keep the golden reference */
@@ -81,8 +83,9 @@ struct vcore_control {
 
 struct vcore_totals {
 	uint64_t cycles, instructions, samples, lost;
-	uint64_t unfinished; /* samples whose instruction never came, or did not retire */
-	uint64_t cut_chains; /* samples whose call chain has more frames than are recorded */
+	uint64_t unfinished;	    /* samples whose instruction never came, or did not retire */
+	uint64_t cut_chains;	    /* samples whose call chain has more frames than are recorded */
+	struct window_sums windows; /* of a sampled recording */
 };
 
 struct vcore_hart_slot {

@@ -177,6 +177,7 @@ struct pesa_error *recorder_end_hart(struct recorder *recorder, uint32_t pid, ui
 	summary->lost += totals->lost;
 	summary->unfinished += totals->unfinished;
 	summary->cut_chains += totals->cut_chains;
+	window_sums_add(&summary->windows, &totals->windows);
 	hart = realloc(summary->hart, (summary->harts + 1) * sizeof(*hart));
 	if (!hart)
 		return pesa_error_no_memory();

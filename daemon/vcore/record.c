@@ -488,6 +488,7 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	control->period = options->period;
 	control->jitter = options->jitter;
 	control->seed = options->seed;
+	control->sampled = options->sampled;
 	control->samplers = options->samplers;
 	control->skids = options->skids;
 	control->skid_low = options->skid_low;

@@ -16,6 +16,7 @@
 #include "decoder/core/ideal.h"
 #include "decoder/core/events.h"
 #include "decoder/core/samplers.h"
+#include "decoder/core/window_sums.h"
 #include "pesa/error.h"
 
 /* What was recorded so far, of all harts. */
@@ -34,6 +35,7 @@ struct pesa_vcore_options {
 	uint64_t period;      /* cycles, 0: no samples */
 	uint64_t jitter;      /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
+	bool sampled;	   /* simulate windows around the samples only */
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	/* Of the sampler lcofi: interrupts are taken that many instructions behind the oldest one, drawn
 	 * for each sample; skids false: at the front end. */
@@ -75,6 +77,7 @@ struct pesa_vcore_summary {
 	uint64_t cut_traces;	     /* pipeline traces that are incomplete */
 	uint64_t refused;	     /* processes that found no free region */
 	uint64_t cut_chains;	     /* samples whose call chain is incomplete */
+	struct window_sums windows;  /* of a sampled recording */
 	uint64_t damaged;	     /* regions with invalid messages */
 	uint32_t processes;
 	struct pesa_vcore_hart *hart; /* in the order in which they ended */

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run time of recording on the virtual core, compared with plain QEMU and the same program."""
+"""Run time of recording on the virtual core, compared with plain QEMU and the same program.
+
+    tests/bench/vcore.py [--sampled]       --sampled: sampled recordings only, compared with recordings of every cycle
+"""
 import json
 import os
 import subprocess
@@ -52,6 +55,24 @@ def record(core, golden, guest, source=os.devnull):
     return run
 
 
+def compare_sampled(name, guest, source=os.devnull):
+    """By turns: every cycle, and sampled, at a period of 1,000,000; on all processors and on one."""
+    words = [PESA, "record", "-q", "-c", "1000000", "--core", "ooo-4", "--json=summary"]
+    for where, prefix in (("", []), (", one processor", ["taskset", "-c", str(min(os.sched_getaffinity(0)))])):
+        pairs = []
+        for _ in range(RUNS):
+            normal = Run([*prefix, *words, "--", *guest], source)
+            pairs.append((normal, Run([*prefix, *words, "--sampled", "--", *guest], source)))
+        with open("summary", encoding="utf-8") as file:
+            summary = json.load(file)
+        ratios = sorted(normal.time / sampled.time for normal, sampled in pairs)
+        worked = sorted(normal.processor / sampled.processor for normal, sampled in pairs)
+        middle = sorted(pairs, key=lambda pair: pair[0].time / pair[1].time)[len(pairs) // 2]
+        print(f"ooo-4, sampled, {name}{where}: {middle[1].time:.2f} s instead of {middle[0].time:.2f} s, "
+              f"{ratios[len(ratios) // 2]:.1f} times as fast ({ratios[0]:.1f} to {ratios[-1]:.1f}); by processor time "
+              f"{worked[len(worked) // 2]:.1f}; {summary['instructions'] / middle[1].time / 1e6:.0f} million instructions/s")
+
+
 def median(runs):
     return sorted(runs, key=lambda run: run.ratio)[len(runs) // 2]
 
@@ -76,6 +97,13 @@ with tempfile.TemporaryDirectory() as work:
     with open("queries", "w", encoding="utf-8") as out:
         out.write(QUERIES)
     guest = [PROGRAM, "-kc", "text"]
+    programs = [("bzip2", guest, os.devnull)] + [
+        (name.removesuffix("-static"), [os.path.join(BUILD, "programs", name), *words], source)
+        for name, (words, source) in OTHERS.items()]
+    for one in programs:
+        compare_sampled(*one)
+    if sys.argv[1:] == ["--sampled"]:
+        sys.exit(0)
     cases = [(core, golden) for core in ("inorder-2", "ooo-4") for golden in (False, True)]
     recordings = {case: [] for case in cases}
     for _ in range(RUNS):

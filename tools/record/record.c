@@ -23,6 +23,7 @@
 #include "tools/record/hardware.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"
+#include "tools/record/sampled.h"
 #include "tools/record/virtual_core.h"
 
 #define DEFAULT_OUTPUT	    "perf.data"
@@ -47,6 +48,7 @@ struct arguments {
 	uint64_t period, frequency, jitter, seed;
 	bool has_period; /* the user chose it, or the frequency */
 	bool has_jitter;
+	bool sampled;
 	struct profile_summary_options printed;
 	int compression;
 	const char *virtual; /* the first option given that requires the virtual core; NULL: none */
@@ -67,6 +69,7 @@ enum {
 	KEY_SKID,
 	KEY_SYSROOT,
 	KEY_CPU,
+	KEY_SAMPLED,
 };
 
 static const struct argp_option options[] = {
@@ -107,6 +110,10 @@ static const struct argp_option options[] = {
 	{"skid", KEY_SKID, "LOW-HIGH", 0,
 	 "Of the sampler lcofi: interrupts are taken at retirement, LOW to HIGH instructions behind "
 	 "the oldest one, drawn for each sample (default: where the front end is)",
+	 0},
+	{"sampled", KEY_SAMPLED, NULL, 0,
+	 "Faster: only windows run through the pipeline, the rest through caches, TLBs and "
+	 "predictors (default period: 1000000)",
 	 0},
 	{"sysroot", KEY_SYSROOT, "DIR", 0,
 	 "Where dynamic programs find their interpreter and libraries", 0},
@@ -226,6 +233,7 @@ static const char *virtual_option(int key)
 		{KEY_SKID, "--skid"},
 		{KEY_SYSROOT, "--sysroot"},
 		{KEY_CPU, "--cpu"},
+		{KEY_SAMPLED, "--sampled"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -274,6 +282,9 @@ static error_t parse_virtual(int key, char *argument, struct argp_state *state)
 						"a number of cycles, 0 for none", state);
 		arguments->has_jitter = true;
 		return 0;
+	case KEY_SAMPLED:
+		arguments->sampled = true;
+		return 0;
 	case KEY_SEED:
 		arguments->seed = read_number("--seed", argument, 0, "a number", state);
 		return 0;
@@ -294,6 +305,27 @@ static error_t parse_virtual(int key, char *argument, struct argp_state *state)
 	}
 }
 
+/* What a sampled recording cannot give is refused. */
+static void check_sampled(const struct arguments *arguments, const struct argp_state *state)
+{
+	const char *with = NULL;
+
+	if (arguments->golden)
+		with = "--golden";
+	else if (arguments->trace)
+		with = "--pipeline-trace";
+	else if (arguments->samplers & ~(1u << VCORE_SAMPLER_SHPMS))
+		with = "--sampler";
+	else if (arguments->hardware.options.sampling.callchain != PESA_CALLCHAIN_NONE)
+		with = "-g";
+	if (arguments->sampled && with)
+		profile_usage_error(
+			state,
+			"%s needs every cycle, of which --sampled leaves out most: give "
+			"one of the two",
+			with);
+}
+
 /* Check for conflicting and missing options. */
 static void check(const struct arguments *arguments, const struct argp_state *state)
 {
@@ -303,6 +335,7 @@ static void check(const struct arguments *arguments, const struct argp_state *st
 			       "all CPUs with -a");
 	if (arguments->period && arguments->frequency)
 		profile_usage_error(state, "give either --period or --frequency");
+	check_sampled(arguments, state);
 	if (arguments->virtual && arguments->hardware.asked)
 		profile_usage_error(
 			state, "%s is of the virtual core, %s of a recording through the kernel",
@@ -401,7 +434,7 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 	else if (arguments->frequency)
 		period = core->frequency / arguments->frequency;
 	else if (!period)
-		period = VIRTUAL_CORE_PERIOD;
+		period = arguments->sampled ? SAMPLED_PERIOD : VIRTUAL_CORE_PERIOD;
 	if (!arguments->frequency && period < core->minimum_period) {
 		note_period(period, core->minimum_period, core->name);
 		period = core->minimum_period;
@@ -415,6 +448,11 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 			arguments->frequency, core->name, (uint64_t)core->frequency,
 			(uint64_t)core->frequency / (longest + 1) + 1,
 			(uint64_t)core->frequency / core->minimum_period);
+	if (arguments->sampled && period < SAMPLED_PERIOD_LEAST)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "--sampled saves nothing with a period of %" PRIu64
+					 " cycles: leave it out, or take %u cycles or more",
+					 period, SAMPLED_PERIOD_LEAST);
 	if (period > longest)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "a period of %" PRIu64
@@ -461,7 +499,8 @@ static uint64_t period_for(uint64_t cycles, uint64_t least)
 static void hint_period(const struct arguments *arguments, const struct pesa_vcore_summary *summary,
 			const struct pesa_core *core)
 {
-	uint64_t period = period_for(summary->cycles, core->minimum_period);
+	uint64_t least = arguments->sampled ? SAMPLED_PERIOD_LEAST : core->minimum_period;
+	uint64_t period = period_for(summary->cycles, least);
 	char count[UI_NUMBER_SIZE];
 
 	if (summary->samples >= (arguments->has_period ? 1 : SAMPLES_FEW) ||
@@ -493,7 +532,12 @@ static void print_summary(const struct arguments *arguments,
 			summary->golden_weight / PESA_CYCLE);
 		terminal_text_print(stderr, arguments->golden);
 	}
-	fprintf(stderr, "; %" PRIu64 " instructions ]\n", summary->instructions);
+	fprintf(stderr, "; %" PRIu64 " instructions", summary->instructions);
+	if (arguments->sampled) {
+		fprintf(stderr, ", ");
+		sampled_print(stderr, &summary->windows);
+	}
+	fprintf(stderr, " ]\n");
 }
 
 static void add_number(json_object *object, const char *name, uint64_t value)
@@ -526,6 +570,12 @@ static struct pesa_error *write_json(const struct arguments *arguments,
 	add_number(root, "exit_status", (uint64_t)status);
 	add_number(root, "cycles", summary->cycles);
 	add_number(root, "instructions", summary->instructions);
+	if (arguments->sampled) {
+		json_object *estimate = json_object_new_object();
+
+		sampled_add_json(estimate, &summary->windows);
+		json_object_object_add(root, "sampled", estimate);
+	}
 	add_number(root, "samples", summary->samples);
 	add_number(root, "lost", summary->lost);
 	add_number(root, "unfinished", summary->unfinished);
@@ -618,6 +668,7 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	record->period = arguments->period;
 	record->jitter = arguments->jitter;
 	record->seed = arguments->seed;
+	record->sampled = arguments->sampled;
 	record->samplers = arguments->samplers ? arguments->samplers : 1u << VCORE_SAMPLER_SHPMS;
 	record->skids = arguments->skids;
 	record->skid_low = arguments->skid_low;

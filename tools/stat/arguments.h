@@ -26,6 +26,7 @@ struct stat_arguments {
 	uint64_t repeat;       /* runs; 0: one */
 	/* of the virtual core */
 	const char *core, *sysroot, *cpu;
+	bool sampled;	     /* count in windows, and estimate the rest */
 	const char *virtual; /* the first option given that requires the virtual core; NULL: none */
 	/* of the kernel */
 	bool system_wide, has_cpus, no_inherit;

@@ -29,6 +29,7 @@ enum {
 	KEY_DURATION,
 	KEY_TIMEOUT,
 	KEY_TOPDOWN,
+	KEY_SAMPLED,
 };
 
 static const struct argp_option options[] = {
@@ -64,6 +65,10 @@ static const struct argp_option options[] = {
 	{"core", KEY_CORE, "NAME", 0,
 	 "Core description, see 'pesa list'; or a file (default: " VIRTUAL_CORE_DEFAULT ")", 0},
 	{"list", KEY_LIST, NULL, 0, "Every event with what it counts; runs nothing", 0},
+	{"sampled", KEY_SAMPLED, NULL, 0,
+	 "Faster: only windows run through the pipeline, and counts are estimated from them; cycles "
+	 "per instruction with a confidence interval",
+	 0},
 	{"sysroot", KEY_SYSROOT, "DIR", 0,
 	 "Where dynamic programs find their interpreter and libraries", 0},
 	{"cpu", KEY_CPU, "NAME", 0, "The emulator's CPU, e.g. rv64,v=true", 0},
@@ -81,6 +86,7 @@ static const char *own_option(int key, bool of_kernel)
 		{KEY_CORE, false, "--core"},
 		{KEY_SYSROOT, false, "--sysroot"},
 		{KEY_CPU, false, "--cpu"},
+		{KEY_SAMPLED, false, "--sampled"},
 		{'a', true, "-a"},
 		{'C', true, "-C"},
 		{'p', true, "-p"},
@@ -231,6 +237,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_CPU:
 		arguments->cpu = argument;
+		return 0;
+	case KEY_SAMPLED:
+		arguments->sampled = true;
 		return 0;
 	case 'd':
 		arguments->detailed++;

@@ -15,6 +15,7 @@
 #include "tools/stat/series.h"
 #include "tools/stat/table.h"
 #include "tools/ui/json.h"
+#include "tools/record/sampled.h"
 #include "tools/record/virtual_core.h"
 
 /* What is shown when -e does not say. */
@@ -256,6 +257,11 @@ static struct pesa_error *print_text(const struct stat_arguments *arguments,
 		fill_means(rows, counts, chosen);
 		print_rows(out, rows);
 	}
+	if (arguments->sampled) {
+		fprintf(out, "\n All counts but INST.RET are estimates; newest run: ");
+		sampled_print(out, &counts->summary->windows);
+		fprintf(out, "\n");
+	}
 	fprintf(out, "\n%20.9f seconds of core time at %.2f GHz\n\n",
 		counts->runs[VCORE_EVENT_CYCLES].mean / (double)counts->frequency,
 		(double)counts->frequency / 1e9);
@@ -282,6 +288,12 @@ static struct pesa_error *print_json(const struct stat_arguments *arguments,
 	ui_json_member(&json, "runs", ui_json_count(counts->runs[VCORE_EVENT_CYCLES].count));
 	fill_means(rows, counts, chosen);
 	ui_json_member(&json, "events", rows_json(rows));
+	if (arguments->sampled) {
+		json_object *estimate = json_object_new_object();
+
+		sampled_add_json(estimate, &counts->summary->windows);
+		ui_json_member(&json, "sampled", estimate);
+	}
 	ui_json_array_begin(&json, "harts");
 	for (uint32_t i = 0; i < counts->summary->harts; i++) {
 		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
@@ -354,6 +366,8 @@ static int count(const struct stat_arguments *arguments, char **program, const b
 	run.plugin = found.plugin;
 	run.sysroot = found.sysroot;
 	run.cpu = arguments->cpu;
+	run.sampled = arguments->sampled;
+	run.period = arguments->sampled ? SAMPLED_PERIOD : 0;
 	program[0] = found.program;
 	counts.core = found.core.name;
 	counts.program = name;

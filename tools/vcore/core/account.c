@@ -574,7 +574,8 @@ static void settle(struct account *account, const struct step *from)
 	golden_groups(hart, from, hart->sizes + GROUP_SIZES + (from - account->first),
 		      (size_t)(account->group - from));
 	hart->slot->totals.instructions += account->instructions;
-	hart->slot->totals.cycles = hart->retire.stage.accounted - hart->retire.start;
+	if (!hart->windows.on)
+		hart->slot->totals.cycles = hart->retire.stage.accounted - hart->retire.start;
 }
 
 void batch_account(struct hart *hart, const struct batch *batch)
@@ -594,6 +595,8 @@ void batch_account(struct hart *hart, const struct batch *batch)
 	};
 	const struct step *from = account.group;
 
+	if (batch->transfers)
+		return;
 	hart->met = batch->met;
 	if (!batch->steps)
 		return;

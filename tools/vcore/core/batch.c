@@ -28,8 +28,20 @@ void batch_free(struct batch *batch)
 		free(batch->report - 1);
 }
 
+static void teach(struct predictor *predictor, const struct batch *batch)
+{
+	const struct step *step = batch->step, *end = step + batch->steps;
+
+	for (const uint64_t *target = batch->access; step < end; step++, target++)
+		predictor_step(predictor, step->insn, step->taken, *target);
+}
+
 void batch_run(struct hart *hart, struct batch *batch)
 {
+	if (batch->transfers) {
+		teach(hart->predictor, batch);
+		return;
+	}
 	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
 	batch->reports = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->access,
 				      batch->report);

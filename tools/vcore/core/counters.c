@@ -347,6 +347,12 @@ void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end)
 
 void counters_publish(struct hart *hart)
 {
+	if (!hart->windows.on)
+		counters_read(hart, &hart->slot->counters);
+}
+
+void counters_read(struct hart *hart, struct vcore_counters *counts)
+{
 	struct counters *counters = &hart->counters;
 	struct retire *retire = &hart->retire;
 	/* The cycle of the open group is not accounted yet. */
@@ -356,8 +362,8 @@ void counters_publish(struct hart *hart)
 	_Static_assert(VCORE_EVENT_RETIRE_CORE_EXECUTION ==
 			       VCORE_EVENT_OF_NODE(PESA_TOPDOWN_CORE_EXECUTION),
 		       "an event for each node");
-	hart->slot->counters = counters->now;
-	event = hart->slot->counters.event;
+	*counts = counters->now;
+	event = counts->event;
 	for (unsigned int i = 0; i < VCORE_EVENT_COUNT; i++)
 		event[i] += hart->met.event[i];
 	event[VCORE_EVENT_CYCLES] = end - retire->start;

@@ -138,7 +138,9 @@ static inline void counters_idle(struct counters *counters, unsigned int state, 
 }
 /* Retirement waits for a miss in cycles [start, end). */
 void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end);
-/* Copy the counts up to the newest accounted cycle to the hart's slot. */
+/* The counts up to the newest accounted cycle. */
+void counters_read(struct hart *hart, struct vcore_counters *counts);
+/* Copy them to the hart's slot; of a sampled recording, estimates are there (guest/sampled.c). */
 void counters_publish(struct hart *hart);
 
 #endif

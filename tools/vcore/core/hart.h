@@ -14,6 +14,7 @@
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/core/guest_state.h"
 #include "tools/vcore/stack/register_log.h"
+#include "tools/vcore/windows/windows.h"
 
 struct hart;
 struct process;
@@ -41,6 +42,11 @@ struct batch {
 	 * them. */
 	struct report *report;
 	size_t steps, reports;
+	/*
+	 * The steps are transfers, of which only the predictor is to know; the target of each is in
+	 * `access`.
+	 */
+	bool transfers;
 	bool several;		     /* some steps may take several entries of the reorder buffer */
 	struct counters_kinds kinds; /* instruction kinds of the steps */
 	uint64_t next;		     /* pc executed after the last step */
@@ -61,7 +67,21 @@ struct group {
 /* After an error too, batch_free() has to be called. */
 struct pesa_error *batch_create(struct batch *batch, size_t words);
 void batch_free(struct batch *batch);
-/* Run the pipeline: turn steps into reports. */
+/* Begin a batch of transfers; add one. */
+static inline void batch_begin_transfers(struct batch *batch)
+{
+	batch->transfers = true;
+	batch->steps = 0;
+}
+
+static inline void batch_add_transfer(struct batch *batch, const struct insn *insn, bool taken,
+				      uint64_t target)
+{
+	batch->step[batch->steps] = (struct step){.insn = insn, .taken = taken};
+	batch->access[batch->steps++] = target;
+}
+
+/* Run the pipeline: turn steps into reports.  Of transfers: teach the predictor. */
 void batch_run(struct hart *hart, struct batch *batch);
 
 /* ---- Harts --------------------------------------------------------------------------------- */
@@ -73,7 +93,8 @@ struct hart {
 	uint64_t *trace;	/* of the runs that become the steps of `batch` */
 	uint64_t *cursor, *end; /* in `trace`: the next word; the end */
 	size_t trace_room;	/* in words */
-	struct batch *batch;	/* `own`, or a batch of the relay */
+	size_t kept;	     /* words at its begin that were there before the last ones handled */
+	struct batch *batch; /* `own`, or a batch of the relay */
 	struct batch own;
 	struct relay *relay; /* NULL until the hart uses one */
 	struct process *process;
@@ -108,10 +129,13 @@ struct hart {
 	struct register_log *registers;
 	struct registers reader;
 	const uint64_t *sampled; /* the registers before the sampled instruction; NULL: not known */
-	bool maps_dump;		 /* the current mmap() maps a file to which a compiler dumps
+	struct windows windows;	 /* of a sampled recording */
+	struct sampled *sampling; /* its counts */
+	uint64_t quiet;		  /* cycle in which the pipeline was quiet when it stopped */
+	bool maps_dump;		  /* the current mmap() maps a file to which a compiler dumps
 				     * its code (jitdump) */
-	bool waits;		 /* the newest instruction of the trace is in no batch yet */
-	bool dies;		 /* the hart has executed its last instruction */
+	bool waits;		  /* the newest instruction of the trace is in no batch yet */
+	bool dies;		  /* the hart has executed its last instruction */
 };
 
 /*

@@ -187,6 +187,15 @@ struct memory *pipeline_memory(struct pipeline *pipeline)
 	return pipeline->data.memory;
 }
 
+uint64_t pipeline_quiet(const struct pipeline *pipeline)
+{
+	const struct progress *at = &pipeline->progress;
+	uint64_t cycle = most(at->memory_done, at->drain_cycle);
+
+	/* No latency of a core or a model exceeds 2^16; a page walk has one for each level. */
+	return most(cycle, slot_cycle(at->retire)) + (1u << 20);
+}
+
 /* ---- Front end ----------------------------------------------------------------------------- */
 
 struct fetched {

@@ -18,6 +18,8 @@ struct pesa_error *pipeline_create(const struct process *process, struct vcore_c
 				   struct pipeline **pipeline);
 /* The hart's private caches and TLBs. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
+/* A cycle after everything that is on its way. */
+uint64_t pipeline_quiet(const struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
 /*
  * `access`: the trace words of the accesses of all steps.  Returns the number of reports, at most

@@ -9,7 +9,10 @@
  *   core/insn.c        static instructions: decoded once, when the emulator translates them
  *   core/cost.c        their cost on the processor model of the core
  *   guest/run.c        runs: straight-line code, reported by the emulator with one callback
- *   guest/trace.c      the life of a hart; turns runs and accesses into steps
+ *   guest/trace.c      the life of a hart, and its trace
+ *   guest/outcome.c    turns runs and accesses into steps
+ *   guest/sampled.c    which parts of the program run through the pipeline (windows/windows.c)
+ *   guest/contents.c   the others: caches and TLBs only
  *   core/relay.c       runs the pipeline on a thread of its own
  *   core/pipeline.c    the cycles in which each step is fetched, dispatched, ...: reports
  *   core/predictor.c     branch prediction

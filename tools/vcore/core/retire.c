@@ -45,12 +45,17 @@ void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record
 		   const struct insn *oldest, const struct insn *youngest)
 {
 	const struct samplers *samplers = &hart->retire.samplers;
+	uint64_t interval;
 
 	if (samplers->mask >> VCORE_SAMPLER_SHPMS & 1)
 		hart->process->sink->deliver(hart, VCORE_SAMPLER_SHPMS, record);
 	if (samplers->mask & ~(1u << VCORE_SAMPLER_SHPMS))
 		samplers_take(hart, cycle, oldest, youngest);
-	hart->retire.next_sample += hart->process->sink->interval(hart);
+	interval = hart->process->sink->interval(hart);
+	if (hart->windows.on)
+		hart->retire.next_sample = windows_sampled(&hart->windows, cycle, interval);
+	else
+		hart->retire.next_sample += interval;
 }
 
 /* The Ssctr type of a transfer. */

@@ -63,7 +63,9 @@ struct run {
 			  * bits: STEP_* of that run's first step, or RUN_SEQUEL_UNKNOWN */
 	uint64_t counts; /* packed counts of all its instructions, see counters.h */
 	uint32_t steps;
-	uint32_t accesses;  /* by all its instructions, or RUN_SOME */
+	uint32_t accesses; /* by all its instructions, or RUN_SOME */
+	uint64_t pc, end;  /* of its first instruction, and behind its last one */
+	const struct insn *last;
 	struct run *next;   /* another run that begins with the same instruction */
 	struct step step[]; /* as executed; STEP_* of the first one depends on the step before */
 };
@@ -145,6 +147,11 @@ static inline uint64_t report_cycle(uint64_t near, uint32_t low)
 static inline uint64_t trace_run(const struct run *run)
 {
 	return (uint64_t)(uintptr_t)run;
+}
+
+static inline const struct run *trace_run_of(uint64_t word)
+{
+	return (const struct run *)(uintptr_t)word;
 }
 
 /* An access of 1 << `size_shift` bytes. */

@@ -94,6 +94,9 @@ struct run *run_get(struct process *process, struct insn *const *insn, size_t in
 		return NULL;
 	run->sequel = RUN_SEQUEL_UNKNOWN;
 	run->steps = (uint32_t)insns;
+	run->pc = insn[0]->pc;
+	run->last = insn[insns - 1];
+	run->end = run->last->pc + run->last->length;
 	for (size_t i = 0; i < insns; i++) {
 		uint32_t accesses = accesses_of(insn[i]);
 

@@ -55,6 +55,7 @@ struct memory {
 	struct heap walkers; /* cycles in which the page walkers become free */
 	struct stream *stream;
 	uint64_t stream_uses;
+	bool untimed; /* accesses change contents only: see memory_set_untimed() */
 	struct shared *shared;
 	struct shared_member member;
 };
@@ -212,6 +213,11 @@ static void apply_order(struct memory *memory, uint64_t tag, enum shared_order o
 		shared_write_memory(memory->shared, &memory->member);
 }
 
+void memory_set_untimed(struct memory *memory, bool untimed)
+{
+	memory->untimed = memory->member.untimed = untimed;
+}
+
 void memory_resume(struct memory *memory, uint64_t offset)
 {
 	struct shared_mail mail;
@@ -228,6 +234,27 @@ void memory_resume(struct memory *memory, uint64_t offset)
 }
 
 /* ---- Cache hierarchy ----------------------------------------------------------------------- */
+
+/* The first cycle from `cycle` on in which one of the resources is free. */
+static uint64_t await_free(const struct memory *memory, const struct heap *heap, uint64_t cycle)
+{
+	uint64_t least = heap_least(heap);
+
+	return memory->untimed || least < cycle ? cycle : least;
+}
+
+/* Occupy that resource until `until`. */
+static void occupy(const struct memory *memory, struct heap *heap, uint64_t until)
+{
+	if (!memory->untimed)
+		heap_replace(heap, until);
+}
+
+/* What is fetched in `cycle` arrives then, or is there already. */
+static uint64_t arrival(const struct memory *memory, uint64_t cycle)
+{
+	return memory->untimed ? 0 : cycle;
+}
 
 /* Access the last level or memory. */
 static struct shared_fill last_access(struct memory *memory, uint64_t tag, uint64_t cycle,
@@ -261,7 +288,6 @@ static struct shared_fill outer_access(struct memory *memory, uint64_t tag, uint
 	struct cache *l2 = &memory->l2;
 	struct shared_fill fill = {0};
 	struct line *line, victim;
-	uint64_t least;
 
 	if (!l2->line)
 		return last_access(memory, tag, cycle, store, access);
@@ -279,16 +305,15 @@ static struct shared_fill outer_access(struct memory *memory, uint64_t tag, uint
 	}
 	memory->event[VCORE_EVENT_L2_MISS]++;
 	access->l2_miss = true;
-	least = heap_least(&l2->mshrs);
-	if (least > cycle)
-		cycle = least;
+	cycle = await_free(memory, &l2->mshrs, cycle);
 	evict_l2(memory, &victim, cycle);
 	fill = last_access(memory, tag, cycle, store, access);
 	/* The inclusive last level may have evicted the line meanwhile. */
 	line = cache_peek(l2, tag);
 	if (line)
-		line->state = fill.ready << LINE_BITS | (fill.owned ? LINE_OWNED : 0);
-	heap_replace(&l2->mshrs, fill.ready);
+		line->state =
+			arrival(memory, fill.ready) << LINE_BITS | (fill.owned ? LINE_OWNED : 0);
+	occupy(memory, &l2->mshrs, fill.ready);
 	return fill;
 }
 
@@ -306,8 +331,9 @@ static uint64_t fill_first(struct memory *memory, struct cache *cache, uint64_t 
 	fill = outer_access(memory, tag, cycle, store, access);
 	line = cache_peek(cache, tag);
 	if (line)
-		line->state = fill.ready << LINE_BITS | flags | (fill.owned ? LINE_OWNED : 0);
-	heap_replace(&cache->mshrs, fill.ready);
+		line->state = arrival(memory, fill.ready) << LINE_BITS | flags |
+			      (fill.owned ? LINE_OWNED : 0);
+	occupy(memory, &cache->mshrs, fill.ready);
 	return fill.ready;
 }
 
@@ -342,7 +368,8 @@ static void follow_stream(struct memory *memory, uint64_t address, uint64_t cycl
 		struct access unseen = {0};
 
 		line += (uint64_t)stride;
-		if (line >> lines_shift != page || heap_least(&memory->dcache.mshrs) > cycle)
+		if (line >> lines_shift != page ||
+		    await_free(memory, &memory->dcache.mshrs, cycle) > cycle)
 			return;
 		if (cache_peek(&memory->dcache, line + 1))
 			continue;
@@ -358,7 +385,7 @@ static void store_hit(struct memory *memory, struct line *line, struct access *a
 	if (!(line->state & LINE_OWNED)) {
 		access->ready =
 			shared_own(memory->shared, &memory->member, line->tag, access->ready);
-		line->state = access->ready << LINE_BITS | LINE_OWNED;
+		line->state = arrival(memory, access->ready) << LINE_BITS | LINE_OWNED;
 	}
 	line->state |= LINE_DIRTY;
 }
@@ -373,7 +400,7 @@ static inline void data_access(struct memory *memory, uint64_t address, uint64_t
 			       enum reader reader, uint64_t *event, struct access *access)
 {
 	struct cache *cache = &memory->dcache;
-	uint64_t tag = (address >> memory->line_shift) + 1, least;
+	uint64_t tag = (address >> memory->line_shift) + 1;
 	struct line victim, *line = cache_find(cache, tag, &victim);
 
 	cycle += cache->latency;
@@ -395,9 +422,7 @@ static inline void data_access(struct memory *memory, uint64_t address, uint64_t
 	}
 	event[1]++;
 	access->cache_miss = true;
-	least = heap_least(&cache->mshrs);
-	if (least > cycle)
-		cycle = least;
+	cycle = await_free(memory, &cache->mshrs, cycle);
 	access->ready = fill_first(memory, cache, tag, &victim, cycle,
 				   reader == READER_STORE ? LINE_DIRTY : 0, access);
 	if (memory->core->dcache_streams && reader != READER_WALK)
@@ -453,12 +478,10 @@ static uint64_t walk(struct memory *memory, uint64_t page, uint64_t cycle)
 {
 	const struct pesa_core *core = memory->core;
 	uint64_t uncounted[3] = {0};
-	uint64_t least = heap_least(&memory->walkers);
 	uint32_t level = core->walk_levels;
 	bool hit = false;
 
-	if (least > cycle)
-		cycle = least;
+	cycle = await_free(memory, &memory->walkers, cycle);
 	/* Find the lowest upper level that the walk cache has; touch those above. */
 	for (uint32_t i = 1; core->walk_cache && i < core->walk_levels && !hit; i++) {
 		uint64_t key = table_entry(page, i);
@@ -478,7 +501,7 @@ static uint64_t walk(struct memory *memory, uint64_t page, uint64_t cycle)
 	for (uint32_t i = core->walk_levels; core->walk_cache && i-- > 1;)
 		tlb_access(&memory->walk_cache, table_entry(page, i), &hit);
 	cycle += core->walk_latency;
-	heap_replace(&memory->walkers, cycle);
+	occupy(memory, &memory->walkers, cycle);
 	return cycle;
 }
 
@@ -506,11 +529,11 @@ static inline uint64_t translate(struct memory *memory, struct tlb *tlb, uint64_
 		event[code ? VCORE_EVENT_LL_TLB_CODE_MISS : VCORE_EVENT_LL_TLB_DATA_MISS]++;
 		access->walk = true;
 		known = walk(memory, page, known);
-		second->ready = known;
+		second->ready = arrival(memory, known);
 	} else if (second->ready > known) {
 		known = second->ready;
 	}
-	entry->ready = known;
+	entry->ready = arrival(memory, known);
 	return known - cycle;
 }
 
@@ -607,6 +630,13 @@ uint64_t memory_write_hit(struct memory *memory, uint64_t address, uint64_t cycl
 	return ready;
 }
 
+bool memory_store_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	return tlb_hit(&memory->dtlb, address >> memory->page_shift, cycle) &&
+	       memory_write_hit(memory, address, cycle) &&
+	       translate_hit(memory, &memory->dtlb, address, cycle);
+}
+
 bool memory_fetch_hit(struct memory *memory, uint64_t address, uint64_t cycle)
 {
 	uint64_t tag = (address >> memory->line_shift) + 1;
@@ -631,7 +661,7 @@ static void prefetch_code(struct memory *memory, uint64_t address, uint64_t cycl
 		struct access unseen = {0};
 
 		if ((line + i) >> lines_shift != line >> lines_shift ||
-		    heap_least(&memory->icache.mshrs) > cycle)
+		    await_free(memory, &memory->icache.mshrs, cycle) > cycle)
 			break;
 		if (cache_peek(&memory->icache, line + i + 1))
 			continue;
@@ -645,7 +675,7 @@ static void prefetch_code(struct memory *memory, uint64_t address, uint64_t cycl
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access)
 {
 	struct cache *cache = &memory->icache;
-	uint64_t tag = (address >> memory->line_shift) + 1, least;
+	uint64_t tag = (address >> memory->line_shift) + 1;
 	uint64_t *event = &memory->event[VCORE_EVENT_L1I_READ];
 	struct line victim, *line;
 
@@ -665,9 +695,7 @@ void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struc
 	} else {
 		event[1]++;
 		access->cache_miss = true;
-		least = heap_least(&cache->mshrs);
-		if (least > cycle)
-			cycle = least;
+		cycle = await_free(memory, &cache->mshrs, cycle);
 		access->ready = fill_first(memory, cache, tag, &victim, cycle, 0, access);
 	}
 	prefetch_code(memory, address, cycle);

@@ -30,6 +30,12 @@ void memory_free(struct memory *memory);
 /* In the child after a fork: no other hart shares the last level. */
 void memory_refork(struct memory *memory);
 /*
+ * Untimed accesses change what the caches and TLBs hold, and nothing that takes time: what they
+ * fetch is there at once, and no MSHR, page walker or memory bandwidth is taken.  Their `cycle` is
+ * any cycle after all timed ones.
+ */
+void memory_set_untimed(struct memory *memory, bool untimed);
+/*
  * Before the hart continues: apply what other harts did to its lines.  Time of the process = cycle
  * of the hart + `offset`.
  */
@@ -50,6 +56,8 @@ void memory_bring(struct memory *memory, uint64_t address, uint64_t cycle);
 bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 uint64_t memory_read_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 uint64_t memory_write_hit(struct memory *memory, uint64_t address, uint64_t cycle);
+/* Both memory_translate_hit() and memory_write_hit(). */
+bool memory_store_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 bool memory_fetch_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 
 #endif

@@ -127,11 +127,13 @@ bool shared_next_mail(struct shared *shared, struct shared_member *member, struc
 }
 
 /* Use the first free slot of memory bandwidth from `time` on; returns its start. */
-static uint64_t take_slot(struct shared *shared, uint64_t time)
+static uint64_t take_slot(struct shared *shared, const struct shared_member *member, uint64_t time)
 {
 	uint64_t interval = shared->core->memory_interval;
 	uint64_t slot = (time + interval - 1) / interval;
 
+	if (member->untimed)
+		return time;
 	while (shared->slot[slot % SLOTS] == slot + 1)
 		slot++;
 	shared->slot[slot % SLOTS] = slot + 1;
@@ -188,7 +190,7 @@ static struct shared_fill miss(struct shared *shared, struct shared_member *memb
 	bool inclusive =
 		shared->core->llc.size ? shared->core->llc.inclusive : shared->core->l2.inclusive;
 
-	if (least > time)
+	if (least > time && !member->untimed)
 		time = least;
 	if (victim->tag) {
 		fill.dirty = victim->state & LINE_DIRTY;
@@ -198,8 +200,9 @@ static struct shared_fill miss(struct shared *shared, struct shared_member *memb
 				fill.evicted = victim->tag;
 		}
 	}
-	fill.ready = take_slot(shared, time) + shared->core->memory_latency;
-	heap_replace(&last->mshrs, fill.ready);
+	fill.ready = take_slot(shared, member, time) + shared->core->memory_latency;
+	if (!member->untimed)
+		heap_replace(&last->mshrs, fill.ready);
 	*sharers = mine;
 	return fill;
 }
@@ -220,10 +223,11 @@ struct shared_fill shared_access(struct shared *shared, struct shared_member *me
 			fill = hit(shared, member, line, sharers, time, store);
 		} else {
 			fill = miss(shared, member, &victim, sharers, time);
-			cache_set(&shared->last, tag)->state = fill.ready << LINE_BITS | LINE_OWNED;
+			cache_set(&shared->last, tag)->state =
+				(member->untimed ? 0 : fill.ready) << LINE_BITS | LINE_OWNED;
 		}
 	} else {
-		fill.ready = take_slot(shared, time) + shared->core->memory_latency;
+		fill.ready = take_slot(shared, member, time) + shared->core->memory_latency;
 	}
 	leave(shared, entered);
 	fill.ready -= member->offset;
@@ -261,7 +265,7 @@ void shared_write_back(struct shared *shared, struct shared_member *member, uint
 	if (line)
 		line->state |= LINE_DIRTY;
 	else
-		take_slot(shared, member->now);
+		take_slot(shared, member, member->now);
 	leave(shared, entered);
 }
 
@@ -269,6 +273,6 @@ void shared_write_memory(struct shared *shared, struct shared_member *member)
 {
 	bool entered = enter(shared);
 
-	take_slot(shared, member->now);
+	take_slot(shared, member, member->now);
 	leave(shared, entered);
 }

@@ -37,6 +37,7 @@ struct shared_member {
 	uint64_t now;	 /* time of the newest access */
 	uint32_t number;
 	uint32_t mails, read;
+	bool untimed;	 /* see memory_set_untimed() */
 	bool overflowed; /* the queue overflowed: none of the hart's lines is valid */
 	struct shared_mail *mail;
 	struct shared_member *next;
