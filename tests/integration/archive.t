@@ -247,6 +247,14 @@ with open("r.data", "rb") as file:
     whole = file.read()
 with open("cut.data", "wb") as file:
     file.write(whole[:len(whole) * 3 // 4])
+make("empty.data", "command ./program", *HEAD, "comm 7 7 program", f"map 7 0x400000 0x1000 {first_offset:#x} {program} {first_id}")
+note = archive("-i", "empty.data", "-o", "empty.tar", status=1)
+check(note.count("\n") == 1 and "empty.data: no samples" in note and os.path.exists("empty.tar"),
+      "a recording without samples is packed, and a line says that it has none", note)
+with open("head.data", "wb") as file:
+    file.write(whole[:struct.unpack_from("<Q", whole, 40)[0]])
+note = archive("-i", "head.data", "-o", "head.tar", status=1)
+check("head.data: no samples" in note, "so is one that ended before its first sample", note)
 note = archive("-i", "cut.data", "-o", "cut.tar", status=1)
 check("damaged" in note, "a damaged recording is packed, and reported to be damaged", note)
 

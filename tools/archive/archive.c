@@ -172,6 +172,22 @@ static struct pesa_error *write_archive(const struct archive_contents *contents,
 	return error;
 }
 
+/* Such an archive has no binaries: which ones are needed is told by the samples. */
+static void print_unsampled(const struct archive_contents *contents, const char *path)
+{
+	if (contents->lost)
+		profile_complain("archive",
+				 "%s: no samples, %" PRIu64 " were lost; the archive has the "
+				 "recording alone",
+				 path, contents->lost);
+	else
+		profile_complain(
+			"archive",
+			"%s: no samples: did the recording end early, or the program run for "
+			"less than a period? The archive has the recording alone",
+			path);
+}
+
 static int run(const struct archive_options *wanted)
 {
 	const struct profile_input_options input = {
@@ -198,6 +214,10 @@ static int run(const struct archive_options *wanted)
 		if (contents.damage) {
 			profile_complain("archive", "%s: damaged, what can be read is used: %s",
 					 wanted->input, contents.damage);
+			status = 1;
+		}
+		if (!contents.sampled) {
+			print_unsampled(&contents, wanted->input);
 			status = 1;
 		}
 		if (wanted->summary.wants_json)

@@ -526,6 +526,9 @@ static struct pesa_error *load_event(struct archive_contents *contents, const ch
 	if (error)
 		return error;
 	losses = pesa_profile_losses(collecting.profile);
+	contents->sampled |= pesa_profile_totals(collecting.profile)->weight > 0;
+	if (contents->lost < pesa_profile_totals(collecting.profile)->lost)
+		contents->lost = pesa_profile_totals(collecting.profile)->lost;
 	if (!contents->damage && losses->damage) {
 		contents->damage = strdup(losses->damage);
 		if (!contents->damage)

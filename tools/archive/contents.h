@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -39,6 +40,8 @@ struct archive_contents {
 	struct archive_missing *missing; /* largest share first */
 	size_t missing_count;
 	char *damage;		   /* damage of the recording; NULL: none */
+	bool sampled;		   /* it has samples, or an exact profile */
+	uint64_t lost;		   /* samples that an event has lost; the maximum */
 	struct archive_seen *seen; /* set of used names */
 };
 
