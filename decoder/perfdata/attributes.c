@@ -350,14 +350,20 @@ bool pesa_attribute_is_own(const struct pesa_attribute *attribute)
 	       !strncmp(attribute->name, OWN_EVENTS, strlen(OWN_EVENTS));
 }
 
+bool pesa_attribute_is_tagged(const struct pesa_attribute *attribute)
+{
+	static const char *const tagged[] = {"pesa/last-commit/", "pesa/next-commit/",
+					     "pesa/dispatch/"};
+
+	for (unsigned int i = 0; i < sizeof(tagged) / sizeof(tagged[0]); i++)
+		if (attribute && attribute->name && !strcmp(attribute->name, tagged[i]))
+			return true;
+	return false;
+}
+
 bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute)
 {
 	/* Events that the virtual core delivers for hardware without the register. */
-	static const char *const weaker[] = {"pesa/lcofi/", "pesa/last-commit/",
-					     "pesa/next-commit/", "pesa/dispatch/"};
-
-	for (unsigned int i = 0; i < sizeof(weaker) / sizeof(weaker[0]); i++)
-		if (attribute && attribute->name && !strcmp(attribute->name, weaker[i]))
-			return false;
-	return pesa_attribute_is_own(attribute);
+	return pesa_attribute_is_own(attribute) && !pesa_attribute_is_tagged(attribute) &&
+	       strcmp(attribute->name, "pesa/lcofi/") != 0;
 }

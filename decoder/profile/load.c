@@ -95,6 +95,7 @@ static struct pesa_error *choose_attributes(struct profile_loader *loader)
 		if (chosen[i]) {
 			loader->profile->totals.is_time = is_clock(attribute);
 			loader->profile->totals.is_cycles = is_cycles(attribute);
+			loader->profile->totals.is_tagged = pesa_attribute_is_tagged(attribute);
 			loader->profile->totals.frequency =
 				attribute->attr.freq ? attribute->attr.sample_freq : 0;
 		}

@@ -52,6 +52,12 @@ bool pesa_attribute_is_own(const struct pesa_attribute *attribute);
 /** Whether the PC of its samples is the register's, exact, also where the recorder did not mark it.
  * @any_thread @nothing_owned */
 bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute);
+/** Whether its hardware names the instruction of a sample, by its place in the pipeline (the next one
+ * to retire, the last one that has, the one that is dispatched), so that no interrupt moves it.  Only
+ * the virtual core's events say so: of others the mark of a sample is believed, not precise_ip, which
+ * a PMU may accept and disregard.
+ * @any_thread @nothing_owned */
+bool pesa_attribute_is_tagged(const struct pesa_attribute *attribute);
 
 /** What is missing in what was read so far. */
 struct pesa_perfdata_losses {

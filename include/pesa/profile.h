@@ -117,6 +117,8 @@ struct pesa_profile_totals {
 	bool is_time;		   /**< the event is a clock: weights are nanoseconds, not cycles */
 	uint64_t frequency;	   /**< samples a second that were asked for; 0: a period was */
 	bool is_cycles; /**< plain samples of an event that counts cycles, as `cycles` does */
+	/** The hardware names the instructions of the samples: pesa_attribute_is_tagged(). */
+	bool is_tagged;
 };
 
 /** A sample, as a listener sees it: valid during the call. */

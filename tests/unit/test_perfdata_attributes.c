@@ -219,17 +219,17 @@ static void the_names_of_events_say_whose_and_how_exact_they_are(void **state)
 {
 	static const struct {
 		const char *name;
-		bool own, exact;
+		bool own, exact, tagged;
 	} events[] = {
-		{"pesa/cycles/", true, true},
-		{"pesa/exact/", true, true},
-		{"pesa/lcofi/", true, false},
-		{"pesa/last-commit/", true, false},
-		{"pesa/next-commit/", true, false},
-		{"pesa/dispatch/", true, false},
-		{"cycles", false, false},
-		{"other/pesa/cycles/", false, false},
-		{NULL, false, false},
+		{"pesa/cycles/", true, true, false},
+		{"pesa/exact/", true, true, false},
+		{"pesa/lcofi/", true, false, false},
+		{"pesa/last-commit/", true, false, true},
+		{"pesa/next-commit/", true, false, true},
+		{"pesa/dispatch/", true, false, true},
+		{"cycles", false, false, false},
+		{"other/pesa/cycles/", false, false, false},
+		{NULL, false, false, false},
 	};
 
 	(void)state;
@@ -238,9 +238,11 @@ static void the_names_of_events_say_whose_and_how_exact_they_are(void **state)
 
 		assert_int_equal(pesa_attribute_is_own(&attribute), events[i].own);
 		assert_int_equal(pesa_attribute_has_exact_pc(&attribute), events[i].exact);
+		assert_int_equal(pesa_attribute_is_tagged(&attribute), events[i].tagged);
 	}
 	assert_false(pesa_attribute_is_own(NULL));
 	assert_false(pesa_attribute_has_exact_pc(NULL));
+	assert_false(pesa_attribute_is_tagged(NULL));
 }
 
 int main(void)

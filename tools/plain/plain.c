@@ -15,8 +15,11 @@
 
 bool plain_is_skidding(const struct profile_input *input)
 {
-	return input->plain && !input->other &&
-	       pesa_profile_totals(input->profile)->skidding_samples > 0;
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+
+	/* What an exact sample names must not move, so all of them have to skid. */
+	return input->plain && !input->other && !totals->is_tagged && totals->samples &&
+	       totals->skidding_samples == totals->samples;
 }
 
 static bool is_built_in(const char *cpu)

@@ -36,7 +36,7 @@ struct plain_estimate {
 	char calibration_path[PATH_MAX];
 };
 
-/* Whether samples have only a PC, which may skid. */
+/* Whether all samples have only a PC, where an interrupt was taken: it may skid. */
 bool plain_is_skidding(const struct profile_input *input);
 /*
  * Estimate, and give the profile of `input` the estimated cycles.  Does nothing where the PC does not

@@ -287,6 +287,8 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 			    totals->plain_samples, input->plain ? ", no cycle stacks" : "");
 	if (input->plain && !totals->skidding_samples)
 		ui_text_add(line, ", PC is exact");
+	else if (totals->is_tagged)
+		ui_text_add(line, ", PC is not exact");
 	else if (totals->skidding_samples == totals->samples && totals->samples)
 		ui_text_add(line, ", PC is skidding: not exact");
 	else if (totals->skidding_samples)
