@@ -64,6 +64,7 @@ struct estimate {
 	struct flow_graph *graph;
 	double period; /* executions that one sample stands for */
 	bool plain, errors;
+	double most;			  /* executions of a block, wanted */
 	const struct flow_wanted *wanted; /* by block, in place of what was measured; NULL: none */
 	struct observed *observed;	  /* by block */
 	uint32_t *node;			  /* NODES for each block */
@@ -362,11 +363,23 @@ static uint32_t also_of(const struct estimate *estimate, uint32_t number)
 						   : FLOW_GROUND;
 }
 
+/* Samples that tell no directions hold none: each may have what comes in, but none less than nothing,
+ * which two arcs between the successors would allow. */
+static void add_directions(struct estimate *estimate, uint32_t number)
+{
+	const struct flow_graph *graph = estimate->graph;
+	const struct pesa_control_flow_edge *edge = &graph->edge[graph->block[number].first_edge];
+
+	for (unsigned int i = 0; i < 2; i++)
+		add_arc(estimate, node_of(estimate, number, OUT), node_of(estimate, edge[i].to, IN),
+			0, squared(estimate->most));
+}
+
 static void add_block(struct estimate *estimate, uint32_t number)
 {
 	const struct flow_graph *graph = estimate->graph;
 
-	if (is_branch(graph, number)) {
+	if (is_branch(graph, number) && !estimate->plain) {
 		add_branch(estimate, number);
 		return;
 	}
@@ -376,7 +389,9 @@ static void add_block(struct estimate *estimate, uint32_t number)
 	add_elsewhere(estimate, number);
 	if (targets_of(graph, number))
 		add_calls(estimate, number);
-	if (has_targets(graph, number))
+	if (is_branch(graph, number))
+		add_directions(estimate, number);
+	else if (has_targets(graph, number))
 		add_targets(estimate, number);
 }
 
@@ -444,14 +459,14 @@ static struct pesa_error *solve_once(struct estimate *estimate, unsigned int dra
 		at += 3;
 		if (targets_of(graph, i))
 			at += targets_of(graph, i) + 2;
-		if (is_branch(graph, i)) {
+		if (is_branch(graph, i) && !estimate->plain) {
 			double taken = direction_of(estimate, i).share * block->executions +
 				       estimate->arc[at].flow - estimate->arc[at + 1].flow;
 
 			edge[1].executions = fmin(fmax(taken, 0), block->executions);
 			edge[0].executions = block->executions - edge[1].executions;
 			at += 2;
-		} else if (has_targets(graph, i)) {
+		} else if (is_branch(graph, i) || has_targets(graph, i)) {
 			for (uint32_t j = 0; j < block->edges; j++)
 				edge[j].executions = estimate->arc[at++].flow;
 		} else if (only_edge(graph, i)) {
@@ -511,6 +526,7 @@ static struct pesa_error *solve(struct estimate *estimate)
 				(struct observed){estimate->wanted[i].executions, 1};
 		else
 			observe(estimate, i);
+		estimate->most = fmax(estimate->most, estimate->observed[i].mean);
 		graph->block[i].measured = estimate->observed[i].mean;
 		graph->block[i].executions = estimate->observed[i].mean;
 		estimate->caller[i].others = true;
