@@ -6,10 +6,10 @@
 #define FUNCT3(bits)	      ((uint32_t)((bits) >> 12) & 7)
 #define SOURCE(bits)	      ((uint32_t)((bits) >> 15) & 31)
 
-/* CSRRS and CSRRC with x0 or 0 as source do not write (unprivileged specification, Zicsr). */
-static bool csr_writes(uint64_t bits)
+bool compare_writes_csr(const struct pesa_insn *insn)
 {
-	return (FUNCT3(bits) & 3) == 1 || SOURCE(bits);
+	return (pesa_opcode_get(insn->opcode)->properties & PESA_OPCODE_CSR) &&
+	       ((FUNCT3(insn->bits) & 3) == 1 || SOURCE(insn->bits));
 }
 
 /* Whether an instruction may order others, and how; see compare_kind.ordering. */
@@ -26,7 +26,7 @@ static bool may_order(const struct compare_node *node, bool supported, uint32_t 
 		return true;
 	}
 	if (properties & PESA_OPCODE_CSR) {
-		*ordering = csr_writes(bits);
+		*ordering = compare_writes_csr(&node->insn);
 		return true;
 	}
 	if ((properties & PESA_OPCODE_ATOMIC) && ACQUIRE_RELEASE(bits)) {

@@ -52,6 +52,9 @@ static inline bool compare_kind_flushes(const struct compare_kind *kind)
 	return kind->flushed > kind->executions;
 }
 
+/* CSRRS and CSRRC with x0 or 0 as source do not write (unprivileged specification, Zicsr). */
+bool compare_writes_csr(const struct pesa_insn *insn);
+
 /*
  * Find the kinds, and give each node its own.  `supported` (by node) tells which instructions have
  * a class in the model; NULL: all of them.  More kinds than COMPARE_KINDS_MAX do not order.

@@ -24,26 +24,20 @@ static const unsigned int late[] = {20, 100};
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-static bool is_branch(const struct pesa_insn *insn)
-{
-	return pesa_opcode_get(insn->opcode)->properties &
-	       (PESA_OPCODE_CONDITIONAL | PESA_OPCODE_INDIRECT);
-}
-
 /* Mark events as often as they were estimated to be. */
 static void mark_known_events(struct pesa_deskid *deskid, struct deskid_path *path)
 {
 	for (unsigned int i = 0; i < path->count; i++) {
 		struct pesa_mca_instruction *one = &path->instruction[i];
-		bool branch = is_branch(&one->insn);
-		uint32_t source = deskid_source(path->node[i],
-						branch && one->taken ? DESKID_TAKEN : DESKID_EVENT);
+		bool flushes = deskid_may_flush(&one->insn);
+		uint32_t source = deskid_source(
+			path->node[i], flushes && one->taken ? DESKID_TAKEN : DESKID_EVENT);
 
 		deskid->due[source] += deskid->rate[source];
 		if (deskid->due[source] < 1)
 			continue;
 		deskid->due[source] -= 1;
-		if (branch)
+		if (flushes)
 			one->mispredicted = true;
 		else
 			one->late = LATE_USUAL;
@@ -57,14 +51,14 @@ static void mark_events(struct pesa_deskid *deskid, struct deskid_path *path)
 
 	for (unsigned int i = 0; i < path->count; i++) {
 		struct pesa_mca_instruction *one = &path->instruction[i];
-		bool branch = is_branch(&one->insn);
+		bool flushes = deskid_may_flush(&one->insn);
 
 		one->mispredicted = false;
 		one->late = 0;
-		if (i < next || (!branch && !(pesa_opcode_get(one->insn.opcode)->properties &
-					      PESA_OPCODE_LOAD)))
+		if (i < next || (!flushes && !(pesa_opcode_get(one->insn.opcode)->properties &
+					       PESA_OPCODE_LOAD)))
 			continue;
-		if (branch)
+		if (flushes)
 			one->mispredicted = true;
 		else
 			one->late = late[turn++ % 2];
@@ -309,6 +303,9 @@ static struct pesa_error *allocate(struct pesa_deskid *deskid)
 	deskid->paths.retiring = calloc(nodes, sizeof(double));
 	deskid->paths.weight = calloc(sources, sizeof(double));
 	deskid->paths.events = calloc(sources, sizeof(double));
+	for (uint32_t i = 0; i < nodes - 1 && deskid->rate; i++)
+		if (deskid_flushes_always(&deskid->code.insn[i]))
+			deskid->rate[deskid_source(i, DESKID_EVENT)] = 1;
 	return deskid->cycles && deskid->rate && deskid->due && deskid->other && deskid->blamed &&
 			       deskid->predicted && deskid->executions && deskid->result &&
 			       deskid->paths.occurrences && deskid->paths.retiring &&

@@ -7,12 +7,13 @@
  * is none of them ("other").  Each step divides the samples of a place in these proportions, and adds
  * up what each source, cycle and way got.  Sources are held to what flow and model predict by a gamma
  * prior, whose shape is worth so many samples; events and others, of which nothing is predicted, to
- * few.
+ * few.  How many cycles a loop has in all is told by its samples, wherever in it they land.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/union_find.h"
 #include "decoder/deskid/inside.h"
 
 #define STEPS	    15
@@ -25,6 +26,8 @@
 #define OTHER_SHAPE 0.05
 #define OTHER_RATE  5.0 /* a sample that is no cycle of a path counts for so many more */
 #define CORE_PART   0.9 /* of all samples, before events are known */
+#define GROUP_SHAPE 200.0
+#define TOGETHER    0.3 /* share of the executions of two blocks that goes from one to the other */
 #define RATE_MAX    0.6 /* events an execution */
 #define WAYS_WEIGHT 2.0 /* of a calibration's shares of ways, in that of all samples */
 /* If flow and model need more than twice the cycles that were sampled, the flow has executions that
@@ -47,6 +50,8 @@ struct estimating {
 	double *each;			     /* by node: predicted cycles an execution */
 	double *landed, *ratio, *other_mean; /* by node */
 	double *next, *mean, *norm;	     /* by source */
+	uint32_t *group;		     /* by block: sets of union_find.h */
+	double *got, *wanted;		     /* by group, samples */
 	double way[PESA_DESKID_WAYS_MAX];
 };
 
@@ -65,9 +70,8 @@ static double amount(const struct pesa_deskid *deskid, const struct deskid_cycle
 
 static bool may_have_event(const struct pesa_insn *insn)
 {
-	return insn->length &&
-	       pesa_opcode_get(insn->opcode)->properties &
-		       (PESA_OPCODE_LOAD | PESA_OPCODE_CONDITIONAL | PESA_OPCODE_INDIRECT);
+	return insn->length && (deskid_may_flush(insn) ||
+				pesa_opcode_get(insn->opcode)->properties & PESA_OPCODE_LOAD);
 }
 
 /* Cycles of one event. */
@@ -200,13 +204,55 @@ static void divide(struct estimating *estimating)
 	}
 }
 
+/*
+ * Blocks that are executed about as often, one after the other, are a group: the body of a loop, as a
+ * rule.  Samples hardly ever skid out of it, so they tell how many cycles it has, whatever flow says.
+ */
+static void find_groups(struct estimating *estimating)
+{
+	const struct flow_graph *graph = estimating->graph;
+
+	for (uint32_t i = 0; i < graph->blocks; i++)
+		estimating->group[i] = i;
+	for (uint32_t i = 0; i < graph->edges; i++) {
+		const struct pesa_control_flow_edge *edge = &graph->edge[i];
+
+		if (edge->executions > TOGETHER * fmax(graph->block[edge->from].executions,
+						       graph->block[edge->to].executions))
+			estimating->group[union_find_root(estimating->group, edge->from)] =
+				union_find_root(estimating->group, edge->to);
+	}
+}
+
+/* How many times the cycles that flow and model give the samples give each group. */
+static void update_groups(struct estimating *estimating)
+{
+	const struct flow_graph *graph = estimating->graph;
+
+	for (uint32_t i = 0; i < graph->blocks; i++)
+		estimating->got[i] = estimating->wanted[i] = GROUP_SHAPE;
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		uint32_t group = union_find_root(estimating->group, i);
+		uint32_t first = graph->measured[i].first;
+		double executions = graph->block[i].executions * estimating->scale;
+
+		for (uint32_t k = first; k < first + graph->block[i].instructions; k++) {
+			estimating->got[group] += estimating->next[deskid_source(k, DESKID_CORE)];
+			estimating->wanted[group] += executions * estimating->each[k];
+		}
+	}
+}
+
 /* What was divided, held to the priors. */
 static void update_block(struct estimating *estimating, uint32_t number)
 {
 	struct pesa_deskid *deskid = estimating->deskid;
 	const struct pesa_control_flow_block *block = &estimating->graph->block[number];
 	uint32_t first = estimating->graph->measured[number].first;
-	double flow = block->executions * estimating->scale, got = 0, each = 0;
+	uint32_t group = union_find_root(estimating->group, number);
+	double flow = block->executions * estimating->scale * estimating->got[group] /
+		      estimating->wanted[group];
+	double got = 0, each = 0;
 
 	for (uint32_t i = first; i < first + block->instructions; i++) {
 		got += estimating->next[deskid_source(i, DESKID_CORE)];
@@ -228,6 +274,7 @@ static void update(struct estimating *estimating)
 	uint32_t nodes = estimating->graph->instructions;
 	double all = 0, weight = deskid->is_calibrated ? WAYS_WEIGHT : 0;
 
+	update_groups(estimating);
 	for (uint32_t i = 0; i < estimating->graph->blocks; i++)
 		update_block(estimating, i);
 	for (uint32_t i = 0; i < DESKID_KINDS * nodes; i++) {
@@ -288,9 +335,14 @@ static void finish(struct estimating *estimating)
 		     k < deskid_source(first + graph->block[i].instructions, DESKID_CORE); k++) {
 			double cycles = event_length(paths, k) * deskid->executions[i];
 
-			deskid->rate[k] = k % DESKID_KINDS != DESKID_CORE && cycles > 0
-						  ? fmin(deskid->cycles[k] / cycles, RATE_MAX)
-						  : 0;
+			deskid->rate[k] =
+				k % DESKID_KINDS != DESKID_CORE && cycles > 0
+					? fmin(deskid->cycles[k] / cycles,
+					       deskid_flushes_always(
+						       &deskid->code.insn[k / DESKID_KINDS])
+						       ? 1
+						       : RATE_MAX)
+					: 0;
 		}
 	}
 	deskid->depth = 0;
@@ -309,7 +361,8 @@ static void finish(struct estimating *estimating)
 struct pesa_error *deskid_estimate(struct pesa_deskid *deskid)
 {
 	size_t nodes = deskid->code.graph->instructions, sources = DESKID_KINDS * nodes;
-	double *all = calloc(4 * nodes + 3 * sources + 1, sizeof(*all));
+	size_t blocks = deskid->code.graph->blocks;
+	double *all = calloc(4 * nodes + 3 * sources + 2 * blocks + 1, sizeof(*all));
 	struct estimating estimating = {
 		.deskid = deskid,
 		.paths = &deskid->paths,
@@ -322,10 +375,17 @@ struct pesa_error *deskid_estimate(struct pesa_deskid *deskid)
 		.next = all + 4 * nodes,
 		.mean = all + 4 * nodes + sources,
 		.norm = all + 4 * nodes + 2 * sources,
+		.got = all + 4 * nodes + 3 * sources,
+		.wanted = all + 4 * nodes + 3 * sources + blocks,
+		.group = calloc(blocks + 1, sizeof(uint32_t)),
 	};
 
-	if (!all)
+	if (!all || !estimating.group) {
+		free(all);
+		free(estimating.group);
 		return pesa_error_no_memory();
+	}
+	find_groups(&estimating);
 	begin(&estimating);
 	if (estimating.scale * deskid->code.period < TOO_MANY)
 		estimating.belief = near;
@@ -337,6 +397,7 @@ struct pesa_error *deskid_estimate(struct pesa_deskid *deskid)
 			deskid_drop_ways(deskid);
 	}
 	finish(&estimating);
+	free(estimating.group);
 	free(all);
 	return NULL;
 }

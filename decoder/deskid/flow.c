@@ -5,9 +5,13 @@
  * Whatever names a sample passes each instruction once an execution, at the width of the processor
  * at most, so a block has samples in proportion to its instructions, and here and there many more:
  * where the front end stops when something behind it waits.  Blocks are taken for executed as often
- * as their samples say at full width, and flow is conserved such that the sum of the absolute
- * differences is least, rather than that of their squares: what is many times more is no better
- * reason to believe in it than what is more.
+ * as their samples say at full width, and flow is conserved.
+ *
+ * How wrong that is for a block is a matter of proportion, not of chance: in a loop the front end
+ * stops at the same instructions in each iteration, so that a block may have many times the samples of
+ * the others, or none at all.  So a difference counts in proportion to the samples that the flow lets
+ * expect: in its square up to as many as those, and beyond in itself, since what is many times more is
+ * no better reason to believe in it than what is more.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,22 +19,50 @@
 #include "decoder/deskid/inside.h"
 #include "pesa/record.h"
 
-#define STEPS 2 /* the first takes all differences for chance */
+#define STEPS	       5   /* each expects the flow of the one before */
+#define EXPECTED_LEAST 0.5 /* samples */
 
+/* `usual`: samples of an instruction of its function, in the first step. */
 static struct flow_wanted wanted_of(const struct deskid_code *code, uint32_t number, double width,
-				    bool first)
+				    const double *usual)
 {
 	const struct pesa_control_flow_block *block = &code->graph->block[number];
-	double each = code->period * width / block->instructions, samples = 0, deviation, off;
+	double each = code->period * width / block->instructions, samples = 0, expected, off = 0;
 
 	for (uint32_t i = 0; i < block->instructions; i++)
 		samples += code->samples[code->graph->measured[number].first + i];
-	deviation = sqrt(samples + 0.5) * each;
-	off = first ? 0 : fabs(samples * each - block->executions);
+	if (usual) {
+		expected = samples + usual[number] * block->instructions;
+	} else {
+		expected = block->executions / each;
+		off = samples - expected;
+	}
+	expected = fmax(expected, EXPECTED_LEAST);
 	return (struct flow_wanted){
 		.executions = samples * each,
-		.variance = fmax(off, deviation) * deviation,
+		.variance = (expected + expected * fmax(expected, off)) * each * each,
 	};
+}
+
+/* By block: samples of an instruction of its function, in the mean. */
+static void find_usual(const struct deskid_code *code, double *usual)
+{
+	const struct flow_graph *graph = code->graph;
+
+	for (uint32_t i = 0, end; i < graph->blocks; i = end) {
+		uint32_t first = graph->measured[i].first, last;
+		double samples = 0;
+
+		end = i + 1;
+		while (code->function[i] && end < graph->blocks &&
+		       code->function[end] == code->function[i])
+			end++;
+		last = graph->measured[end - 1].first + graph->block[end - 1].instructions;
+		for (uint32_t k = first; k < last; k++)
+			samples += code->samples[k];
+		for (uint32_t k = i; k < end; k++)
+			usual[k] = samples / (last - first);
+	}
 }
 
 /* What comes into each block from places that are not known. */
@@ -99,6 +131,7 @@ struct pesa_error *deskid_flow(const struct pesa_profile *profile, struct pesa_s
 {
 	struct flow_wanted *wanted;
 	struct pesa_error *error;
+	double *usual;
 
 	code->period = pesa_profile_totals(profile)->period;
 	code->flow = calloc(1, sizeof(*code->flow));
@@ -114,13 +147,17 @@ struct pesa_error *deskid_flow(const struct pesa_profile *profile, struct pesa_s
 	if (error)
 		return error;
 	wanted = calloc(code->graph->blocks + 1u, sizeof(*wanted));
-	if (!wanted)
-		return pesa_error_no_memory();
+	usual = calloc(code->graph->blocks + 1u, sizeof(*usual));
+	if (!wanted || !usual)
+		error = pesa_error_no_memory();
+	else
+		find_usual(code, usual);
 	for (int step = 0; step < STEPS && !error; step++) {
 		for (uint32_t i = 0; i < code->graph->blocks; i++)
-			wanted[i] = wanted_of(code, i, width, !step);
+			wanted[i] = wanted_of(code, i, width, step ? NULL : usual);
 		error = flow_estimate(profile, code->graph, true, false, wanted);
 	}
+	free(usual);
 	free(wanted);
 	if (!error)
 		find_unknown(code);

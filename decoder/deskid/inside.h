@@ -14,6 +14,7 @@
 #ifndef DECODER_DESKID_INSIDE_H
 #define DECODER_DESKID_INSIDE_H
 
+#include "decoder/compare/order.h"
 #include "decoder/compare/predict.h"
 #include "decoder/flow/inside.h"
 #include "pesa/deskid.h"
@@ -32,6 +33,21 @@ enum deskid_kind { DESKID_CORE, DESKID_EVENT, DESKID_TAKEN, DESKID_KINDS };
 static inline uint32_t deskid_source(uint32_t node, enum deskid_kind kind)
 {
 	return DESKID_KINDS * node + kind;
+}
+
+/* Whether what follows an instruction is fetched again after it has executed, unless the core knows
+ * better: not so for a branch that it predicts. */
+static inline bool deskid_flushes_always(const struct pesa_insn *insn)
+{
+	return insn->length && (compare_writes_csr(insn) ||
+				pesa_opcode_get(insn->opcode)->properties & PESA_OPCODE_SYSTEM);
+}
+
+static inline bool deskid_may_flush(const struct pesa_insn *insn)
+{
+	return deskid_flushes_always(insn) ||
+	       pesa_opcode_get(insn->opcode)->properties &
+		       (PESA_OPCODE_CONDITIONAL | PESA_OPCODE_INDIRECT);
 }
 
 /* Nodes are the instructions of the graph. */
