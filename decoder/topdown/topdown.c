@@ -30,11 +30,17 @@ struct sums {
 struct entry { /* an instruction */
 	struct pesa_place place;
 	uint64_t retired; /* slots */
-	struct {
-		uint64_t cycles, retired; /* see struct losses */
-	} lost[PESA_TOPDOWN_NODES_COUNT];
+	uint32_t first;	  /* in topdown->loss, or NO_LOSS */
 	UT_hash_handle hh;
 };
+
+/* What an instruction loses to a node: few instructions lose to more than three. */
+struct loss {
+	uint64_t cycles, retired; /* see struct losses */
+	uint32_t node, next;	  /* the next one of the instruction, or NO_LOSS */
+};
+
+#define NO_LOSS UINT32_MAX
 
 struct group {
 	uint64_t key; /* thread, CPU, or number of the slice */
@@ -54,6 +60,8 @@ struct pesa_topdown {
 	bool width_known, exact;
 	struct entry *entries, **entry;
 	size_t count;
+	struct loss *loss;
+	uint32_t losses, loss_room;
 	struct group *groups, **group;
 	size_t group_count;
 	/* slices */
@@ -145,6 +153,7 @@ static struct entry *entry_of(struct pesa_topdown *topdown, const struct pesa_pl
 	if (!entry)
 		return NULL;
 	memcpy(&entry->place, &key, sizeof(key));
+	entry->first = NO_LOSS;
 	HASH_ADD(hh, topdown->entries, place, sizeof(key), entry);
 	HASH_FIND(hh, topdown->entries, &key, sizeof(key), added);
 	if (added != entry) { /* out of memory in uthash */
@@ -153,6 +162,36 @@ static struct entry *entry_of(struct pesa_topdown *topdown, const struct pesa_pl
 	}
 	topdown->count++;
 	return entry;
+}
+
+/* Add what an instruction loses to a node. */
+static struct pesa_error *add_loss(struct pesa_topdown *topdown, struct entry *entry,
+				   enum pesa_topdown_node node, uint64_t cycles, uint64_t retired)
+{
+	uint32_t at = entry->first;
+
+	while (at != NO_LOSS && topdown->loss[at].node != node)
+		at = topdown->loss[at].next;
+	if (at == NO_LOSS) {
+		if (topdown->losses == topdown->loss_room) {
+			uint32_t room = topdown->loss_room ? 2 * topdown->loss_room : 1024;
+			struct loss *grown =
+				room > topdown->loss_room
+					? reallocarray(topdown->loss, room, sizeof(*grown))
+					: NULL;
+
+			if (!grown)
+				return pesa_error_no_memory();
+			topdown->loss = grown;
+			topdown->loss_room = room;
+		}
+		at = topdown->losses++;
+		topdown->loss[at] = (struct loss){.node = node, .next = entry->first};
+		entry->first = at;
+	}
+	topdown->loss[at].cycles += cycles;
+	topdown->loss[at].retired += retired;
+	return NULL;
 }
 
 /* The step to which the lost slots are attributed; UINT_MAX: unknown. */
@@ -207,9 +246,8 @@ static struct pesa_error *walked(void *context, const struct pesa_walked_record 
 	entry = entry_of(topdown, &walked->place[blamed]);
 	if (!entry)
 		return pesa_error_no_memory();
-	entry->lost[cycle.node].cycles += walked->periods;
-	entry->lost[cycle.node].retired += walked->periods * cycle.instret;
-	return NULL;
+	return add_loss(topdown, entry, cycle.node, walked->periods,
+			walked->periods * cycle.instret);
 }
 
 /* ---- Groups of samples ----------------------------------------------------------------------- */
@@ -321,6 +359,7 @@ void pesa_topdown_free(struct pesa_topdown *topdown)
 		free(group);
 	}
 	free(topdown->entry);
+	free(topdown->loss);
 	free(topdown->group);
 	free(topdown->slice);
 	free(topdown);
@@ -358,6 +397,7 @@ static struct pesa_error *add_exact(struct pesa_topdown *topdown,
 {
 	const struct pesa_place place = {instruction->dso, instruction->address};
 	struct entry *entry = entry_of(topdown, &place);
+	struct pesa_error *error;
 	uint64_t retiring = 0;
 
 	if (!entry)
@@ -376,7 +416,9 @@ static struct pesa_error *add_exact(struct pesa_topdown *topdown,
 			continue;
 		}
 		node = pesa_topdown_lost(&topdown->bits, bucket->state, 0, 1, bucket->cause);
-		entry->lost[node].cycles += cycles;
+		error = add_loss(topdown, entry, node, cycles, 0);
+		if (error)
+			return error;
 		topdown->sums.lost[node].cycles += cycles;
 	}
 	entry->retired += instruction->executions;
@@ -592,9 +634,9 @@ void pesa_topdown_instruction(const struct pesa_topdown *topdown, size_t index,
 
 	*instruction = (struct pesa_topdown_instruction){.dso = entry->place.dso,
 							 .address = entry->place.address};
-	for (unsigned int i = 0; i < PESA_TOPDOWN_NODES_COUNT; i++)
-		instruction->slots[i] =
-			entry->lost[i].cycles * topdown->width - entry->lost[i].retired;
+	for (uint32_t at = entry->first; at != NO_LOSS; at = topdown->loss[at].next)
+		instruction->slots[topdown->loss[at].node] =
+			topdown->loss[at].cycles * topdown->width - topdown->loss[at].retired;
 	instruction->slots[PESA_TOPDOWN_RETIRING] += entry->retired;
 	sum_up(instruction->slots);
 }
