@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PAGE	 ((uintptr_t)2 << 20)
@@ -16,8 +17,13 @@
 void large_pages_for_heap(void)
 {
 	uintptr_t start = (uintptr_t)sbrk(0), end;
+	struct rlimit limit;
 	void *volatile grown;
 
+	/* Addresses that are limited are left for data. */
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur != RLIM_INFINITY ||
+	    getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur != RLIM_INFINITY)
+		return;
 	mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	mallopt(M_TOP_PAD, RESERVED);

@@ -9,8 +9,8 @@
 #define TOOLS_UI_LARGE_PAGES_H
 
 /* Reserve addresses for the heap, for which the kernel may use pages of 2 MB, and let large arrays
- * grow there too.  Memory is used only where it is touched.  What the system refuses is left out:
- * nothing but time depends on it. */
+ * grow there too.  Memory is used only where it is touched.  Nothing is done where addresses are
+ * limited, and what the system refuses is left out: nothing but time depends on it. */
 void large_pages_for_heap(void);
 
 #endif
