@@ -595,7 +595,7 @@ void batch_account(struct hart *hart, const struct batch *batch)
 	};
 	const struct step *from = account.group;
 
-	if (batch->transfers)
+	if (batch->contents)
 		return;
 	hart->met = batch->met;
 	if (!batch->steps)

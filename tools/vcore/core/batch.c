@@ -4,6 +4,7 @@
 
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/memory/memory.h"
+#include "tools/vcore/core/process.h"
 #include "tools/vcore/core/step.h"
 
 struct pesa_error *batch_create(struct batch *batch, size_t words)
@@ -15,8 +16,12 @@ struct pesa_error *batch_create(struct batch *batch, size_t words)
 	batch->room = words;
 	batch->step = step ? step + RETIREMENT_GROUP_MAX : NULL;
 	batch->access = malloc(words * sizeof(*batch->access));
+	batch->line = malloc(RUN_LINES * words * sizeof(*batch->line));
+	batch->target = malloc(words * sizeof(*batch->target));
 	batch->report = report ? report + 1 : NULL;
-	return batch->step && batch->access && batch->report ? NULL : pesa_error_no_memory();
+	return batch->step && batch->access && batch->line && batch->target && batch->report
+		       ? NULL
+		       : pesa_error_no_memory();
 }
 
 void batch_free(struct batch *batch)
@@ -24,22 +29,68 @@ void batch_free(struct batch *batch)
 	if (batch->step)
 		free(batch->step - RETIREMENT_GROUP_MAX);
 	free(batch->access);
+	free(batch->line);
+	free(batch->target);
 	if (batch->report)
 		free(batch->report - 1);
 }
 
-static void teach(struct predictor *predictor, const struct batch *batch)
-{
-	const struct step *step = batch->step, *end = step + batch->steps;
+/* ---- Contents ------------------------------------------------------------------------------ */
 
-	for (const uint64_t *target = batch->access; step < end; step++, target++)
-		predictor_step(predictor, step->insn, step->taken, *target);
+static __attribute__((noinline)) void access_missing(struct memory *memory, uint64_t address,
+						     uint64_t cycle, bool store)
+{
+	struct access unseen = {0};
+
+	memory_translate(memory, address, cycle, &unseen);
+	memory_data(memory, address, cycle, store, &unseen);
 }
+
+static inline void access_line(struct memory *memory, uint64_t address, uint64_t cycle, bool store)
+{
+	if (store ? !memory_store_hit(memory, address, cycle)
+		  : !memory_read_hit(memory, address, cycle))
+		access_missing(memory, address, cycle, store);
+}
+
+static void change_caches(struct memory *memory, const struct batch *batch, uint64_t cycle,
+			  uint32_t line_shift)
+{
+	struct access unseen;
+
+	for (size_t i = 0; i < batch->lines; i++) {
+		uint64_t address = batch->line[i] << line_shift;
+
+		unseen = (struct access){0};
+		if (!memory_fetch_hit(memory, address, cycle))
+			memory_fetch(memory, address, cycle, &unseen);
+	}
+	for (size_t i = 0; i < batch->accesses; i++) {
+		uint64_t word = batch->access[i], address = word >> TRACE_ADDRESS_SHIFT;
+		unsigned int shift = word >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK;
+		uint64_t last = address + (1ull << shift) - 1;
+
+		access_line(memory, address, cycle, word & TRACE_STORE);
+		if (__builtin_expect(address >> line_shift != last >> line_shift, 0))
+			access_line(memory, last, cycle, word & TRACE_STORE);
+	}
+}
+
+static void change_predictor(struct predictor *predictor, const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->steps; i++)
+		predictor_step(predictor, batch->step[i].insn, batch->step[i].taken,
+			       batch->target[i]);
+}
+
+/* ---- The pipeline -------------------------------------------------------------------------- */
 
 void batch_run(struct hart *hart, struct batch *batch)
 {
-	if (batch->transfers) {
-		teach(hart->predictor, batch);
+	if (batch->contents) {
+		change_caches(pipeline_memory(hart->pipeline), batch, hart->quiet,
+			      (uint32_t)__builtin_ctz(hart->process->core->line));
+		change_predictor(hart->predictor, batch);
 		return;
 	}
 	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);

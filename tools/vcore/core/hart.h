@@ -43,10 +43,12 @@ struct batch {
 	struct report *report;
 	size_t steps, reports;
 	/*
-	 * The steps are transfers, of which only the predictor is to know; the target of each is in
-	 * `access`.
+	 * The batch only changes what caches, TLBs and predictors hold: by lines of code,
+	 * `access`, and transfers, which are its steps.
 	 */
-	bool transfers;
+	bool contents;
+	uint64_t *line, *target; /* lines of code; targets of the transfers */
+	size_t lines, accesses;
 	bool several;		     /* some steps may take several entries of the reorder buffer */
 	struct counters_kinds kinds; /* instruction kinds of the steps */
 	uint64_t next;		     /* pc executed after the last step */
@@ -67,21 +69,20 @@ struct group {
 /* After an error too, batch_free() has to be called. */
 struct pesa_error *batch_create(struct batch *batch, size_t words);
 void batch_free(struct batch *batch);
-/* Begin a batch of transfers; add one. */
-static inline void batch_begin_transfers(struct batch *batch)
+static inline void batch_begin_contents(struct batch *batch)
 {
-	batch->transfers = true;
-	batch->steps = 0;
+	batch->contents = true;
+	batch->lines = batch->accesses = batch->steps = 0;
 }
 
 static inline void batch_add_transfer(struct batch *batch, const struct insn *insn, bool taken,
 				      uint64_t target)
 {
 	batch->step[batch->steps] = (struct step){.insn = insn, .taken = taken};
-	batch->access[batch->steps++] = target;
+	batch->target[batch->steps++] = target;
 }
 
-/* Run the pipeline: turn steps into reports.  Of transfers: teach the predictor. */
+/* Run the pipeline: turn steps into reports.  Of contents: change these. */
 void batch_run(struct hart *hart, struct batch *batch);
 
 /* ---- Harts --------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  *
  * While a program has one thread, its virtual core can use a second processor of the host.  The
  * guest's thread executes, makes steps, and keeps the accounts; the relay's thread runs the
- * pipeline on the batches in between.  Between the windows of a sampled recording it has the
- * predictor instead.  Batches are processed in order, and only one thread at a
+ * pipeline on the batches in between.  Between the windows of a sampled recording it
+ * changes caches and predictors instead.  Batches are processed in order, and only one thread at a
  * time has the pipeline's state, so the results are the same as with one thread.
  *
  * System calls, mappings and forks need the accounts up to date: they wait for the outstanding

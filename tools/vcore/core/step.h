@@ -71,6 +71,8 @@ struct run {
 };
 
 #define RUN_INSNS 16u /* maximum */
+/* Maximum number of lines of code that a run needs: instructions of 8 bytes, lines of 16. */
+#define RUN_LINES (RUN_INSNS * 8u / 16u + 1)
 /* Allocated steps: they are copied two at a time. */
 #define RUN_ROOM(insns) (((insns) + 1u) & ~(size_t)1)
 /* A number of accesses that differs between executions; such a run has one instruction. */

@@ -4,8 +4,9 @@
  *
  * Between the windows of a sampled recording (windows.h) the pipeline stands still, and only that
  * changes which outlives thousands of instructions: lines of the caches, entries of the TLBs and of
- * the walk cache, branch history, targets, the return stack.  Each run changes them in program order
- * as it does in the pipeline: the lines of its code, its accesses, its transfer at the end.
+ * the walk cache, branch history, targets, the return stack.  The lines of code, the accesses and the
+ * transfers of a trace go to a batch, which changes each of them in program order as the pipeline
+ * does (core/batch.c).
  *
  * What is left out: everything that has a cycle.  Whatever is fetched is there at once, so that no
  * prefetch is dropped because MSHRs are taken; a load that the pipeline would have served from an
@@ -17,73 +18,26 @@
 #include "tools/vcore/core/process.h"
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/guest/outcome.h"
-#include "tools/vcore/memory/memory.h"
 
 struct follower {
 	struct hart *hart;
-	struct memory *memory;
-	uint64_t cycle; /* after all timed accesses */
+	struct batch *batch;
 	uint32_t line_shift;
 	uint64_t line; /* of the newest instruction's last byte */
 	uint64_t instructions;
 };
 
-static __attribute__((noinline)) void fetch_missing(const struct follower *follower, uint64_t line)
-{
-	struct access unseen = {0};
-
-	memory_fetch(follower->memory, line << follower->line_shift, follower->cycle, &unseen);
-}
-
-static inline void fetch(struct follower *follower, uint64_t line)
-{
-	if (!memory_fetch_hit(follower->memory, line << follower->line_shift, follower->cycle))
-		fetch_missing(follower, line);
-}
-
 /* The lines of code from `start` up to `end`. */
-static inline void fetch_lines(struct follower *follower, uint64_t start, uint64_t end)
+static inline void fetch(struct follower *follower, uint64_t start, uint64_t end)
 {
 	uint64_t line = start >> follower->line_shift, last = (end - 1) >> follower->line_shift;
+	struct batch *batch = follower->batch;
 
 	if (line != follower->line)
-		fetch(follower, line);
+		batch->line[batch->lines++] = line;
 	while (line < last)
-		fetch(follower, ++line);
+		batch->line[batch->lines++] = ++line;
 	follower->line = last;
-}
-
-static __attribute__((noinline)) void access_missing(const struct follower *follower,
-						     uint64_t address, bool store)
-{
-	struct access unseen = {0};
-
-	memory_translate(follower->memory, address, follower->cycle, &unseen);
-	memory_data(follower->memory, address, follower->cycle, store, &unseen);
-}
-
-static inline void access_line(const struct follower *follower, uint64_t address, bool store)
-{
-	struct memory *memory = follower->memory;
-	uint64_t cycle = follower->cycle;
-
-	if (!store) {
-		if (!memory_read_hit(memory, address, cycle))
-			access_missing(follower, address, false);
-	} else if (!memory_store_hit(memory, address, cycle)) {
-		access_missing(follower, address, true);
-	}
-}
-
-static inline void access(const struct follower *follower, uint64_t word)
-{
-	uint64_t address = word >> TRACE_ADDRESS_SHIFT;
-	uint64_t last = address + (1ull << (word >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK)) - 1;
-	bool store = word & TRACE_STORE;
-
-	access_line(follower, address, store);
-	if (__builtin_expect(address >> follower->line_shift != last >> follower->line_shift, 0))
-		access_line(follower, last, store);
 }
 
 /*
@@ -125,17 +79,17 @@ const uint64_t *contents_follow(struct hart *hart, bool all)
 	const uint64_t *last = all || word == end ? end : outcome_last_run(hart);
 	const struct insn *placed = hart->placed;
 	struct batch *batch = hart->batch;
+	uint64_t *access;
 	struct follower follower = {
 		.hart = hart,
-		.memory = pipeline_memory(hart->pipeline),
-		.cycle = hart->quiet,
+		.batch = batch,
 		.line_shift = (uint32_t)__builtin_ctz(hart->process->core->line),
 	};
 
 	follower.line =
 		placed ? (placed->pc + placed->length - 1) >> follower.line_shift : UINT64_MAX;
-	memory_resume(follower.memory, hart->turn_offset);
-	batch_begin_transfers(batch);
+	batch_begin_contents(batch);
+	access = batch->access;
 	/* A terminator for the accesses of the last instruction. */
 	*hart->cursor = 0;
 	while (word < last) {
@@ -145,9 +99,9 @@ const uint64_t *contents_follow(struct hart *hart, bool all)
 		uint64_t pc;
 		size_t made;
 
-		fetch_lines(&follower, run->pc, run->end);
+		fetch(&follower, run->pc, run->end);
 		while (*next & TRACE_ACCESS)
-			access(&follower, *next++);
+			*access++ = *next++;
 		made = (size_t)(next - word) - 1;
 		word = next;
 		pc = next < end ? trace_run_of(*next)->pc : run->end;
@@ -169,6 +123,7 @@ const uint64_t *contents_follow(struct hart *hart, bool all)
 		}
 		follow_rest(&follower, run, made, next >= end, pc);
 	}
+	batch->accesses = (size_t)(access - batch->access);
 	hart->slot->totals.instructions += follower.instructions;
 	return word;
 }

@@ -57,7 +57,7 @@ static uint16_t serialise_cause(const struct pesa_core *core)
 /* Predict a transfer that was executed. */
 static enum steer predict(struct hart *hart, struct step *step, uint64_t next)
 {
-	if (hart->batch->transfers) {
+	if (hart->batch->contents) {
 		batch_add_transfer(hart->batch, step->insn, step->taken, next);
 		return STEER_NEXT;
 	}
@@ -184,7 +184,7 @@ const uint64_t *outcome_resolve(struct hart *hart, struct batch *batch, bool all
 	struct step *step = batch->step;
 	uint64_t *access = batch->access, fetch, counts;
 
-	batch->transfers = false;
+	batch->contents = false;
 	batch->several = false;
 	batch->kinds = (struct counters_kinds){0};
 	/* A terminator for the accesses of the last instruction. */

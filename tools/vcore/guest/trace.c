@@ -287,6 +287,8 @@ static const uint64_t *run_trace(struct hart *hart, bool all)
 		return run_pipeline(hart, all);
 	words = (uint64_t)(hart->cursor - hart->trace) - hart->kept;
 	if (hart->windows.phase == WINDOWS_CONTENTS) {
+		/* With several threads there is no relay. */
+		memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
 		rest = contents_follow(hart, all);
 		batch_run(hart, hart->batch);
 		hart->waits = rest != hart->cursor;
