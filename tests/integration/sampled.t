@@ -176,7 +176,7 @@ for *guest, status in (("work", "3", 0), ("vector", 0), ("handlers", 0), ("crash
         check(exact["instructions"] == sampled["instructions"], f"guest {guest[0]}: all instructions are counted", (exact, sampled))
     check(sampled["harts"] == record("--sampled", "-c", "20000", *words, status=status)["harts"], f"guest {guest[0]}: the same again")
 
-sampled = record("--sampled", "-c", "20000", "--set", "line=16", "--", "./walk")
+sampled = record("--sampled", "-c", "20000", "--set", "fetch.bytes=16", "--set", "line=16", "--", "./walk")
 check(sampled["instructions"] == first[0]["instructions"] and sampled["cycles"] > first[0]["cycles"], "lines of 16 bytes",
       (sampled, first[0]))
 
