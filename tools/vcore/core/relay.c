@@ -24,18 +24,24 @@
 #include "tools/vcore/core/process.h"
 
 #define RELAY_BATCHES 8u
-#define RELAY_HIGH    2u	   /* outstanding batches at which a sleeping relay is woken */
-#define RELAY_LOW     4u	   /* outstanding batches at which a waiting guest continues */
-#define RELAY_STACK   (256u << 10) /* in bytes */
-#define RELAY_POLLS   50u	   /* polls before a thread sleeps */
+/*
+ * Of a sampled recording, whose batches take a tenth of the time: waking a thread would take as long
+ * as all that are outstanding.
+ */
+#define RELAY_BATCHES_SAMPLED 32u
+#define RELAY_STACK	      (256u << 10) /* in bytes */
+#define RELAY_POLLS	      50u	   /* polls before a thread sleeps */
 
 struct relay {
-	struct batch batch[RELAY_BATCHES]; /* by batch number modulo RELAY_BATCHES */
-	uint32_t accounted;		   /* number of batches accounted */
-	_Atomic uint32_t handed, done;	   /* number of batches handed over, and done */
-	_Atomic bool sleeps;		   /* the relay's thread sleeps */
-	_Atomic bool waits;		   /* the guest's thread waits */
-	_Atomic uint32_t wanted;	   /* until this many batches are done */
+	struct batch batch[RELAY_BATCHES_SAMPLED]; /* by batch number modulo `batches` */
+	uint32_t batches;
+	uint32_t high;		       /* outstanding batches at which a sleeping relay is woken */
+	uint32_t low;		       /* outstanding batches at which a waiting guest continues */
+	uint32_t accounted;	       /* number of batches accounted */
+	_Atomic uint32_t handed, done; /* number of batches handed over, and done */
+	_Atomic bool sleeps;	       /* the relay's thread sleeps */
+	_Atomic bool waits;	       /* the guest's thread waits */
+	_Atomic uint32_t wanted;       /* until this many batches are done */
 	pthread_mutex_t lock;
 	pthread_cond_t work, progress;
 	pthread_t thread;
@@ -46,7 +52,7 @@ struct relay {
 
 static struct batch *batch_at(struct relay *relay, uint32_t number)
 {
-	return &relay->batch[number % RELAY_BATCHES];
+	return &relay->batch[number % relay->batches];
 }
 
 static void look_again(void)
@@ -142,7 +148,10 @@ static struct pesa_error *create(struct hart *hart)
 		return pesa_error_no_memory();
 	prepare(relay);
 	relay->failed = !has_processors();
-	for (unsigned int i = 0; i < RELAY_BATCHES && !relay->failed; i++) {
+	relay->batches = hart->windows.on ? RELAY_BATCHES_SAMPLED : RELAY_BATCHES;
+	relay->high = relay->batches / 4;
+	relay->low = relay->batches / 2;
+	for (unsigned int i = 0; i < relay->batches && !relay->failed; i++) {
 		error = batch_create(&relay->batch[i], hart->own.room);
 		relay->failed = error != NULL;
 	}
@@ -223,12 +232,12 @@ struct batch *relay_hand(struct hart *hart)
 	}
 	atomic_store(&relay->handed, ++handed);
 	/* Waking a thread costs half as much as a batch: do it once for several. */
-	if (handed - atomic_load(&relay->done) >= RELAY_HIGH)
+	if (handed - atomic_load(&relay->done) >= relay->high)
 		wake(relay);
 	account_done(hart);
 	/* All batches are outstanding: account some of them before the next one. */
-	if (handed - relay->accounted == RELAY_BATCHES) {
-		await_done(relay, handed - RELAY_LOW);
+	if (handed - relay->accounted == relay->batches) {
+		await_done(relay, handed - relay->low);
 		account_done(hart);
 	}
 	return hart->batch = batch_at(relay, handed);
@@ -263,7 +272,7 @@ void relay_free(struct hart *hart)
 		pthread_mutex_unlock(&relay->lock);
 		pthread_join(relay->thread, NULL);
 	}
-	for (unsigned int i = 0; i < RELAY_BATCHES; i++)
+	for (unsigned int i = 0; i < relay->batches; i++)
 		batch_free(&relay->batch[i]);
 	free(relay);
 }
