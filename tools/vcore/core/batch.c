@@ -16,10 +16,10 @@ struct pesa_error *batch_create(struct batch *batch, size_t words)
 	batch->room = words;
 	batch->step = step ? step + RETIREMENT_GROUP_MAX : NULL;
 	batch->access = malloc(words * sizeof(*batch->access));
-	batch->line = malloc(RUN_LINES * words * sizeof(*batch->line));
+	batch->touched = malloc(RUN_LINES * words * sizeof(*batch->touched));
 	batch->target = malloc(words * sizeof(*batch->target));
 	batch->report = report ? report + 1 : NULL;
-	return batch->step && batch->access && batch->line && batch->target && batch->report
+	return batch->step && batch->access && batch->touched && batch->target && batch->report
 		       ? NULL
 		       : pesa_error_no_memory();
 }
@@ -29,7 +29,7 @@ void batch_free(struct batch *batch)
 	if (batch->step)
 		free(batch->step - RETIREMENT_GROUP_MAX);
 	free(batch->access);
-	free(batch->line);
+	free(batch->touched);
 	free(batch->target);
 	if (batch->report)
 		free(batch->report - 1);
@@ -53,23 +53,26 @@ static inline void access_line(struct memory *memory, uint64_t address, uint64_t
 		access_missing(memory, address, cycle, store);
 }
 
+static void fetch_line(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	struct access unseen = {0};
+
+	if (!memory_fetch_hit(memory, address, cycle))
+		memory_fetch(memory, address, cycle, &unseen);
+}
+
 static void change_caches(struct memory *memory, const struct batch *batch, uint64_t cycle,
 			  uint32_t line_shift)
 {
-	struct access unseen;
-
-	for (size_t i = 0; i < batch->lines; i++) {
-		uint64_t address = batch->line[i] << line_shift;
-
-		unseen = (struct access){0};
-		if (!memory_fetch_hit(memory, address, cycle))
-			memory_fetch(memory, address, cycle, &unseen);
-	}
-	for (size_t i = 0; i < batch->accesses; i++) {
-		uint64_t word = batch->access[i], address = word >> TRACE_ADDRESS_SHIFT;
+	for (size_t i = 0; i < batch->touches; i++) {
+		uint64_t word = batch->touched[i], address = word >> TRACE_ADDRESS_SHIFT;
 		unsigned int shift = word >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK;
 		uint64_t last = address + (1ull << shift) - 1;
 
+		if (!(word & TRACE_ACCESS)) {
+			fetch_line(memory, word >> 1 << line_shift, cycle);
+			continue;
+		}
 		access_line(memory, address, cycle, word & TRACE_STORE);
 		if (__builtin_expect(address >> line_shift != last >> line_shift, 0))
 			access_line(memory, last, cycle, word & TRACE_STORE);

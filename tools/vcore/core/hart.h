@@ -43,12 +43,13 @@ struct batch {
 	struct report *report;
 	size_t steps, reports;
 	/*
-	 * The batch only changes what caches, TLBs and predictors hold: by lines of code,
-	 * `access`, and transfers, which are its steps.
+	 * The batch only changes what caches, TLBs and predictors hold: by lines of code and
+	 * accesses, in order, and by transfers, which are its steps.
 	 */
 	bool contents;
-	uint64_t *line, *target; /* lines of code; targets of the transfers */
-	size_t lines, accesses;
+	uint64_t *touched; /* trace words of accesses, batch_line() of lines of code */
+	uint64_t *target;  /* of the transfers */
+	size_t touches;
 	bool several;		     /* some steps may take several entries of the reorder buffer */
 	struct counters_kinds kinds; /* instruction kinds of the steps */
 	uint64_t next;		     /* pc executed after the last step */
@@ -72,7 +73,13 @@ void batch_free(struct batch *batch);
 static inline void batch_begin_contents(struct batch *batch)
 {
 	batch->contents = true;
-	batch->lines = batch->accesses = batch->steps = 0;
+	batch->touches = batch->steps = 0;
+}
+
+/* A line of code among trace words: TRACE_ACCESS is not set. */
+static inline uint64_t batch_line(uint64_t line)
+{
+	return line << 1;
 }
 
 static inline void batch_add_transfer(struct batch *batch, const struct insn *insn, bool taken,

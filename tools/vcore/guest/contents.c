@@ -21,7 +21,7 @@
 
 struct follower {
 	struct hart *hart;
-	struct batch *batch;
+	uint64_t *touched; /* the next entry of the batch */
 	uint32_t line_shift;
 	uint64_t line; /* of the newest instruction's last byte */
 	uint64_t instructions;
@@ -31,12 +31,13 @@ struct follower {
 static inline void fetch(struct follower *follower, uint64_t start, uint64_t end)
 {
 	uint64_t line = start >> follower->line_shift, last = (end - 1) >> follower->line_shift;
-	struct batch *batch = follower->batch;
+	uint64_t *at = follower->touched;
 
 	if (line != follower->line)
-		batch->line[batch->lines++] = line;
+		*at++ = batch_line(line);
 	while (line < last)
-		batch->line[batch->lines++] = ++line;
+		*at++ = batch_line(++line);
+	follower->touched = at;
 	follower->line = last;
 }
 
@@ -79,17 +80,15 @@ const uint64_t *contents_follow(struct hart *hart, bool all)
 	const uint64_t *last = all || word == end ? end : outcome_last_run(hart);
 	const struct insn *placed = hart->placed;
 	struct batch *batch = hart->batch;
-	uint64_t *access;
 	struct follower follower = {
 		.hart = hart,
-		.batch = batch,
+		.touched = batch->touched,
 		.line_shift = (uint32_t)__builtin_ctz(hart->process->core->line),
 	};
 
 	follower.line =
 		placed ? (placed->pc + placed->length - 1) >> follower.line_shift : UINT64_MAX;
 	batch_begin_contents(batch);
-	access = batch->access;
 	/* A terminator for the accesses of the last instruction. */
 	*hart->cursor = 0;
 	while (word < last) {
@@ -101,7 +100,7 @@ const uint64_t *contents_follow(struct hart *hart, bool all)
 
 		fetch(&follower, run->pc, run->end);
 		while (*next & TRACE_ACCESS)
-			*access++ = *next++;
+			*follower.touched++ = *next++;
 		made = (size_t)(next - word) - 1;
 		word = next;
 		pc = next < end ? trace_run_of(*next)->pc : run->end;
@@ -123,7 +122,7 @@ const uint64_t *contents_follow(struct hart *hart, bool all)
 		}
 		follow_rest(&follower, run, made, next >= end, pc);
 	}
-	batch->accesses = (size_t)(access - batch->access);
+	batch->touches = (size_t)(follower.touched - batch->touched);
 	hart->slot->totals.instructions += follower.instructions;
 	return word;
 }
