@@ -187,13 +187,18 @@ struct memory *pipeline_memory(struct pipeline *pipeline)
 	return pipeline->data.memory;
 }
 
-uint64_t pipeline_quiet(const struct pipeline *pipeline)
+/* The cycle in which the newest instruction is done. */
+static uint64_t last_cycle(const struct pipeline *pipeline)
 {
 	const struct progress *at = &pipeline->progress;
-	uint64_t cycle = most(at->memory_done, at->drain_cycle);
 
+	return most(most(at->memory_done, at->drain_cycle), slot_cycle(at->retire));
+}
+
+uint64_t pipeline_quiet(const struct pipeline *pipeline)
+{
 	/* No latency of a core or a model exceeds 2^16; a page walk has one for each level. */
-	return most(cycle, slot_cycle(at->retire)) + (1u << 20);
+	return last_cycle(pipeline) + (1u << 20);
 }
 
 /* ---- Front end ----------------------------------------------------------------------------- */
@@ -269,6 +274,11 @@ static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progre
 				  uint64_t cycle)
 {
 	at->fetch = slot_of(cycle - 1) + pipeline->core->fetch_width - 1;
+}
+
+void pipeline_resume(struct pipeline *pipeline)
+{
+	refetch(pipeline, &pipeline->progress, last_cycle(pipeline) + 1);
 }
 
 /* ---- Dispatch and issue -------------------------------------------------------------------- */

@@ -20,6 +20,11 @@ struct pesa_error *pipeline_create(const struct process *process, struct vcore_c
 struct memory *pipeline_memory(struct pipeline *pipeline);
 /* A cycle after everything that is on its way. */
 uint64_t pipeline_quiet(const struct pipeline *pipeline);
+/*
+ * The pipeline goes on with instructions that do not follow those before: fetch begins when nothing
+ * is on its way any more, so that no load meets a store of then.
+ */
+void pipeline_resume(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
 /*
  * `access`: the trace words of the accesses of all steps.  Returns the number of reports, at most

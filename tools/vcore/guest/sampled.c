@@ -117,8 +117,10 @@ void sampled_pass(struct hart *hart, uint64_t words)
 		return;
 	if (windows->phase == WINDOWS_MEASURED)
 		close_window(hart);
-	if (windows->phase == WINDOWS_CONTENTS)
+	if (windows->phase == WINDOWS_CONTENTS) {
 		resume_pipeline(hart);
+		pipeline_resume(hart->pipeline);
+	}
 	windows_next(windows);
 	if (windows->phase == WINDOWS_MEASURED)
 		open_window(hart);
