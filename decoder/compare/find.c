@@ -15,8 +15,9 @@
 #include "decoder/compare/search.h"
 #include "decoder/compare/waits.h"
 
-#define AGAIN_MAX 2   /* searches after the first one */
-#define NEARER	  0.7 /* of the differences that are left, to be preferred to the search before */
+#define AGAIN_MAX      2     /* searches after the first one */
+#define ORDERING_LEAST 0.001 /* executions a cycle by which what an instruction orders may matter */
+#define NEARER	       0.7 /* of the differences that are left, to be preferred to the search before */
 
 static void search_free(struct compare_search *search)
 {
@@ -167,7 +168,8 @@ static struct pesa_error *find_all(struct compare_search *search)
 
 	if (!error && compare->findings && compare_has_uncertain_regions(search))
 		error = settle_values(search);
-	compare->explained = !error && !search->lacking && !compare_has_uncertain_regions(search);
+	compare->explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
+			     compare_misfit_is_usual(search);
 	if (compare->explained) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
@@ -436,20 +438,39 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 	return error;
 }
 
-/*
- * Find a tentative model while no load waits and nothing is uncertain, with branches in each order,
- * and keep the nearest: what was chosen with a wrong model may hide what is wrong with it.
- */
-static struct pesa_error *search_plainly(struct pesa_compare *compare,
-					 const struct pesa_mca_model *original,
-					 struct compare_path_options *options)
+/* Let nothing wait at instructions that order others, where no flush follows and they are often executed; whether
+ * anything did. */
+static bool forget_ordering(struct pesa_compare *compare)
 {
-	struct pesa_mca_model *best = NULL;
-	double nearest = INFINITY, distance = 0;
-	struct outcome before;
-	struct pesa_error *error = take_outcome(compare, options, &before);
+	bool any = false;
 
-	forget_chosen(compare, options);
+	for (unsigned int i = 0; i < compare->kinds.count; i++) {
+		struct compare_kind *kind = &compare->kinds.kind[i];
+
+		if (kind->wait == COMPARE_WAIT_NOTHING || compare_kind_flushes(kind) ||
+		    kind->executions < ORDERING_LEAST * compare->totals.cycles)
+			continue;
+		kind->wait = COMPARE_WAIT_NOTHING;
+		any = true;
+	}
+	return any;
+}
+
+/* The tentative model that is nearest to the measurement so far. */
+struct nearest {
+	struct pesa_mca_model *model;
+	double distance;
+};
+
+/* Find a tentative model with branches in each order, and keep the nearest. */
+static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
+					     const struct pesa_mca_model *original,
+					     struct compare_path_options *options,
+					     struct nearest *nearest)
+{
+	struct pesa_error *error = NULL;
+	double distance = 0;
+
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
 		options->directions = k;
 		error = pesa_mca_model_vary(original, &compare->model);
@@ -459,17 +480,37 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 			error = search_once(compare, find_tentatively);
 		if (!error)
 			error = distance_of(compare, &distance);
-		if (!error && compare->tentative && distance < nearest) {
-			nearest = distance;
-			pesa_mca_model_free(best);
-			best = compare->tentative;
+		if (!error && compare->tentative && distance < nearest->distance) {
+			nearest->distance = distance;
+			pesa_mca_model_free(nearest->model);
+			nearest->model = compare->tentative;
 			compare->tentative = NULL;
 		}
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 		free_findings(compare);
 	}
-	compare->tentative = best;
+	return error;
+}
+
+/*
+ * Find a tentative model while no load waits and nothing is uncertain, and also while nothing waits at
+ * instructions that order others: what was chosen with a wrong model may hide what is wrong with it.
+ */
+static struct pesa_error *search_plainly(struct pesa_compare *compare,
+					 const struct pesa_mca_model *original,
+					 struct compare_path_options *options)
+{
+	struct nearest nearest = {.distance = INFINITY};
+	struct outcome before;
+	struct pesa_error *error = take_outcome(compare, options, &before);
+
+	forget_chosen(compare, options);
+	if (!error)
+		error = find_in_each_order(compare, original, options, &nearest);
+	if (!error && forget_ordering(compare))
+		error = find_in_each_order(compare, original, options, &nearest);
+	compare->tentative = nearest.model;
 	if (!error)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);

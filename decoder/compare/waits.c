@@ -16,6 +16,7 @@
 #define REMAINS	     0.5   /* part of the explained excess that may remain at other loads */
 #define AMBIGUOUS    0.25  /* part of the excess by which a longer latency may explain less */
 #define ELSEWHERE    1.4   /* of the excess: what explains more is not about this load alone */
+#define CLEARER	     0.25 /* of the differences of instructions: so few are left by one explanation */
 /* The same for a load that does not stall itself, of what its basic block takes longer. */
 #define BLOCK_LEAST	0.01
 #define BLOCK_EXPLAINED 0.7
@@ -98,6 +99,21 @@ static struct pesa_error *measure(struct waits *waits, double *distance)
 	return error;
 }
 
+/* Differences of the instructions of a basic block from the last prediction, cycles. */
+static double distance_in_block(const struct waits *waits, const struct compare_node *node)
+{
+	const struct compare_code *code = &waits->compare->code;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *one = &code->node[i];
+
+		if (one->group == node->group && !isnan(waits->each[i]))
+			sum += fabs(one->time.core - waits->each[i] * one->executions);
+	}
+	return sum;
+}
+
 /* The distance if the opcode of the load took so many cycles longer everywhere. */
 static struct pesa_error *measure_latency(struct waits *waits, const struct compare_node *node,
 					  double cycles, double *distance)
@@ -130,9 +146,10 @@ static bool is_before(const struct compare_code *code, const struct compare_node
 	return false;
 }
 
-/* The same, the least one of all opcodes of its basic block; *slow: which. */
+/* The same, the least one of all opcodes of its basic block; *slow: which; *in_block: the
+ * differences of the block's instructions then. */
 static struct pesa_error *measure_latencies(struct waits *waits, struct compare_node *node,
-					    double cycles, double *distance,
+					    double cycles, double *distance, double *in_block,
 					    struct compare_node **slow)
 {
 	struct compare_code *code = &waits->compare->code;
@@ -148,6 +165,7 @@ static struct pesa_error *measure_latencies(struct waits *waits, struct compare_
 			error = measure_latency(waits, one, cycles, &now);
 		if (now < *distance) {
 			*distance = now;
+			*in_block = distance_in_block(waits, node);
 			*slow = one;
 		}
 	}
@@ -162,6 +180,7 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	struct compare_node *slow = node;
 	double part, excess = expected_of(waits, node, &part);
 	double nearest = *distance - part * excess, longer = INFINITY;
+	double waiting = 0, in_block = INFINITY; /* differences of instructions */
 	struct pesa_error *error = NULL;
 
 	for (enum compare_waits kind = COMPARE_WAITS_AS_CODED + 1;
@@ -176,6 +195,7 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		if (now < nearest && left > -EXPLAINED * excess) {
 			nearest = now;
 			best = kind;
+			waiting = distance_in_block(waits, node);
 		}
 	}
 	node->waits = COMPARE_WAITS_AS_CODED;
@@ -184,9 +204,13 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	if (stalls)
 		error = measure_latency(waits, node, excess / node->executions, &longer);
 	else
-		error = measure_latencies(waits, node, excess / node->executions, &longer, &slow);
+		error = measure_latencies(waits, node, excess / node->executions, &longer,
+					  &in_block, &slow);
 	if (error)
 		return error;
+	/* It is the opcode: a load that waits makes other instructions of the block stall. */
+	if (longer <= nearest + AMBIGUOUS * excess && in_block < CLEARER * waiting)
+		return NULL;
 	if (longer <= nearest + AMBIGUOUS * excess) {
 		/* The measurement does not tell whether the load waits or its opcode is slow, but
 		 * where that explains other basic blocks too. */
