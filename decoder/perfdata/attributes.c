@@ -142,7 +142,7 @@ static int compare_ids(const void *left, const void *right)
 	return a->attribute < b->attribute ? -1 : a->attribute > b->attribute;
 }
 
-bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t *attribute)
+struct perfdata_id *perfdata_id_find(struct pesa_perfdata *reader, uint64_t id)
 {
 	size_t low = 0, high = reader->id_count;
 
@@ -150,10 +150,6 @@ bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t
 		qsort(reader->ids, reader->id_count, sizeof(*reader->ids), compare_ids);
 		reader->last_id = reader->ids[0];
 		reader->ids_sorted = true;
-	}
-	if (reader->id_count && reader->last_id.id == id) {
-		*attribute = reader->last_id.attribute;
-		return true;
 	}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -163,9 +159,19 @@ bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t
 		else
 			high = middle;
 	}
-	if (low == reader->id_count || reader->ids[low].id != id)
-		return false;
-	reader->last_id = reader->ids[low];
+	return low == reader->id_count || reader->ids[low].id != id ? NULL : &reader->ids[low];
+}
+
+bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t *attribute)
+{
+	const struct perfdata_id *found = &reader->last_id;
+
+	if (!reader->ids_sorted || !reader->id_count || found->id != id) {
+		found = perfdata_id_find(reader, id);
+		if (!found)
+			return false;
+		reader->last_id = *found;
+	}
 	*attribute = reader->last_id.attribute;
 	return true;
 }

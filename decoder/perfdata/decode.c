@@ -85,8 +85,15 @@ static void swap_u64s(uint8_t *bytes, uint64_t count)
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
-static void skip_read(struct fields *fields, uint64_t format)
+/*
+ * Counts.  Those of a group are kept: perf record -e '{LEADER,MEMBER}:S' samples only the leader.  Of
+ * threads that inherit counters, each has counts of its own, which the ids do not tell apart: there the
+ * sample is the leader's alone.
+ */
+static void take_read(struct fields *fields, const struct perf_event_attr *attr,
+		      struct perfdata_members *members)
 {
+	const uint64_t format = attr->read_format;
 	unsigned int per_value = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_FORMAT_LOST);
 	unsigned int times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 			     !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -95,10 +102,40 @@ static void skip_read(struct fields *fields, uint64_t format)
 		uint64_t count = take_u64(fields);
 
 		take_bytes(fields, times, 8);
-		take_bytes(fields, count, 8 * per_value);
+		members->size = 8 * per_value;
+		members->next = take_bytes(fields, count, members->size);
+		if (members->next && format & PERF_FORMAT_ID && !attr->inherit)
+			members->left = count;
 	} else {
 		take_bytes(fields, per_value + times, 8);
 	}
+}
+
+bool perfdata_next_member(struct pesa_perfdata *reader, struct pesa_event *event)
+{
+	struct perfdata_members *members = &reader->members;
+
+	while (members->left) {
+		uint64_t value = perfdata_u64(members->next, reader->swap);
+		struct perfdata_id *id =
+			perfdata_id_find(reader, perfdata_u64(members->next + 8, reader->swap));
+		uint64_t grown;
+
+		members->left--;
+		members->next += members->size;
+		if (!id)
+			continue;
+		grown = value > id->counted ? value - id->counted : 0;
+		id->counted = value;
+		if (!grown)
+			continue;
+		*event = members->event;
+		event->sample.attribute = id->attribute;
+		event->sample.id = id->id;
+		event->sample.period = grown;
+		return true;
+	}
+	return false;
 }
 
 static void skip_registers(struct fields *fields, uint64_t mask)
@@ -332,7 +369,7 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	if (type & PERF_SAMPLE_PERIOD)
 		sample->period = take_u64(fields);
 	if (type & PERF_SAMPLE_READ)
-		skip_read(fields, attr->read_format);
+		take_read(fields, attr, &reader->members);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		take_callchain(fields, sample);
 	if (type & PERF_SAMPLE_RAW) {
@@ -347,7 +384,11 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 		sample->weight = take_weight(fields, type);
 	if (type > PERF_SAMPLE_WEIGHT)
 		take_rest(fields, attr, sample);
-	return fields->failed ? "a sample that is shorter than its fields" : NULL;
+	if (fields->failed) {
+		reader->members.left = 0;
+		return "a sample that is shorter than its fields";
+	}
+	return NULL;
 }
 
 bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record)

@@ -638,11 +638,22 @@ static void spill_damage(struct pesa_perfdata *reader)
 	spill->lost = 0;
 }
 
+/* A sample with the counts of its group is handed out as those of its members. */
+static bool begin_members(struct pesa_perfdata *reader, struct pesa_event *event)
+{
+	if (!reader->members.left)
+		return true;
+	reader->members.event = *event;
+	return perfdata_next_member(reader, event);
+}
+
 int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 {
 	for (;;) {
 		struct perfdata_queued queued;
 
+		if (perfdata_next_member(reader, event))
+			return 1;
 		if (reader->delivered)
 			perfdata_block_put(&reader->pool, reader->delivered);
 		reader->delivered = NULL;
@@ -650,11 +661,15 @@ int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 			reader->delivered = queued.block;
 			if (reader->take_raw && perfdata_offer_raw(reader, queued.record))
 				continue;
-			if (deliver(reader, queued.record, queued.time, queued.offset, event))
+			if (deliver(reader, queued.record, queued.time, queued.offset, event) &&
+			    begin_members(reader, event))
 				return 1;
 		} else if (!reader->ended) {
-			if (read_record(reader, event))
-				return 1;
+			if (read_record(reader, event)) {
+				if (begin_members(reader, event))
+					return 1;
+				continue;
+			}
 			if (reader->ended)
 				count_unqueued(reader, perfdata_queue_round(&reader->queue, true),
 					       reader->queue.count, reader->file.offset,

@@ -52,6 +52,16 @@ struct perfdata_read_attribute {
 struct perfdata_id {
 	uint64_t id;
 	uint32_t attribute;
+	uint64_t counted; /* its value in the last sample of its group */
+};
+
+/* The counts of a group that a sample of its leader carries: each that has grown is a sample of its
+ * own, at the same place. */
+struct perfdata_members {
+	struct pesa_event event; /* the sample */
+	const uint8_t *next;	 /* value, id, ...; unaligned */
+	uint64_t left;		 /* how many are still to be handed out */
+	unsigned int size;	 /* bytes of each */
 };
 
 struct perfdata_read_build_id {
@@ -93,6 +103,7 @@ struct pesa_perfdata {
 
 	struct perfdata_queue queue;
 	struct perfdata_block *delivered;  /* block of the last event handed out */
+	struct perfdata_members members;   /* of the last sample */
 	pesa_raw_sample_function take_raw; /* NULL: all samples become events */
 	void *take_raw_context;
 	bool ended;
@@ -191,12 +202,16 @@ struct pesa_error *perfdata_attribute_add(struct pesa_perfdata *reader, const ui
 /* Set the name of the attribute with this id. */
 struct pesa_error *perfdata_attribute_rename(struct pesa_perfdata *reader, uint32_t attribute,
 					     const char *name, size_t length);
+/* Find an id; NULL: there is none.  Valid until an attribute is added. */
+struct perfdata_id *perfdata_id_find(struct pesa_perfdata *reader, uint64_t id);
 /* Find the attribute of an id; false: none. */
 bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t *attribute);
 void perfdata_attributes_free(struct pesa_perfdata *reader);
 
 /* ---- decode.c -------------------------------------------------------------------------------- */
 
+/* The next member of the group whose sample was decoded; false: there is no other one. */
+bool perfdata_next_member(struct pesa_perfdata *reader, struct pesa_event *event);
 /* Time of a kernel record; 0 if it has none or is damaged. */
 uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *record,
 			      const struct perfdata_record *header);

@@ -283,12 +283,29 @@ if PERF:
         run = command(PERF, "script", "-F", "comm,pid,tid,period,event,ip,sym,dso", "-i", path, env=dict(plain, HOME=work))
         return run.returncode, run.stderr, run.stdout
 
+    def scripted_periods(path):
+        return command(PERF, "script", "-F", "period,event", "-G", "-i", path, env=dict(plain, HOME=work)).stdout.decode()
+
     for name in recorded:
         merge(name + ".merged", name)
         merge(name + ".again", name + ".merged")
         check(bytes_of(name + ".merged") == bytes_of(name + ".again"), f"a recording of perf ({name}) has one canonical form")
         before, after = scripted(name), scripted(name + ".merged")
         check(before == after, f"and perf script tells the same of it ({name})", (before[1], after[1], after[2][:500]))
+    if "groups" in recorded:
+        told = collections.Counter()
+        for line in scripted_periods("groups").splitlines():
+            period, event = line.split()
+            told[event.rstrip(":")] += int(period)
+        read = collections.Counter()
+        for line in command(PESA, "script", "--json", "-i", "groups", env=plain).stdout.splitlines():
+            sample = json.loads(line)
+            if sample["type"] == "sample":
+                read[sample["event"]] += sample["period"]
+        check(len(told) == 2 and told == read, "members of a group have the counts that perf tells", (told, read))
+        reported = json.loads(command(PESA, "report", "--json", "--event", "page-faults", "-i", "groups", env=plain).stdout)
+        check(reported["event"] == "page-faults" and reported["cycles"] == told["page-faults"],
+              "and pesa report has those of one", (reported["event"], reported["cycles"], told))
     if len(recorded) > 1:
         merge("perf.forth", *recorded)
         merge("perf.back", *[name + ".merged" for name in recorded[::-1]])
