@@ -111,14 +111,29 @@ static void take_read(struct fields *fields, const struct perf_event_attr *attr,
 	}
 }
 
+static struct perfdata_id *id_of_member(struct pesa_perfdata *reader, const uint8_t *member)
+{
+	return perfdata_id_find(reader, perfdata_u64(member + sizeof(uint64_t), reader->swap));
+}
+
+bool perfdata_knows_members(struct pesa_perfdata *reader)
+{
+	const struct perfdata_members *members = &reader->members;
+
+	for (uint64_t i = 0; i < members->left; i++)
+		if (id_of_member(reader, members->next + i * members->size))
+			return true;
+	reader->members.left = 0;
+	return false;
+}
+
 bool perfdata_next_member(struct pesa_perfdata *reader, struct pesa_event *event)
 {
 	struct perfdata_members *members = &reader->members;
 
 	while (members->left) {
 		uint64_t value = perfdata_u64(members->next, reader->swap);
-		struct perfdata_id *id =
-			perfdata_id_find(reader, perfdata_u64(members->next + 8, reader->swap));
+		struct perfdata_id *id = id_of_member(reader, members->next);
 		uint64_t grown;
 
 		members->left--;

@@ -638,10 +638,11 @@ static void spill_damage(struct pesa_perfdata *reader)
 	spill->lost = 0;
 }
 
-/* A sample with the counts of its group is handed out as those of its members. */
+/* A sample with the counts of its group is handed out as those of its members, if the file describes
+ * any of them. */
 static bool begin_members(struct pesa_perfdata *reader, struct pesa_event *event)
 {
-	if (!reader->members.left)
+	if (!perfdata_knows_members(reader))
 		return true;
 	reader->members.event = *event;
 	return perfdata_next_member(reader, event);

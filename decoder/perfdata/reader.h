@@ -210,6 +210,9 @@ void perfdata_attributes_free(struct pesa_perfdata *reader);
 
 /* ---- decode.c -------------------------------------------------------------------------------- */
 
+/* Whether the file describes a member of the group whose sample was decoded; if not, or if there is no
+ * group, no members are left. */
+bool perfdata_knows_members(struct pesa_perfdata *reader);
 /* The next member of the group whose sample was decoded; false: there is no other one. */
 bool perfdata_next_member(struct pesa_perfdata *reader, struct pesa_event *event);
 /* Time of a kernel record; 0 if it has none or is damaged. */
