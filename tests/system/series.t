@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""kernel/series: each patch applies, satisfies checkpatch, and compiles without warnings by itself; on harts with base Sspesa the
+kernel with all of them samples exact addresses (cycles:ppp), also where interrupts are off, and marks them; without the extension it
+refuses to.
+"""
+import glob
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+from board import CROSS, FAULTS, TOP, board, guest_program, read, script_parts, tap
+
+PATCHES = sorted(glob.glob(os.path.join(TOP, "kernel/series/0*.patch")))
+EXACT = 1 << 14  # PERF_RECORD_MISC_EXACT_IP
+USER = 2  # PERF_RECORD_MISC_USER
+# What the patches change, and what includes the headers that they change.
+OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "drivers/perf/", "kernel/events/core.o"]
+SCRIPT = """
+echo "== precise"; cat /sys/bus/event_source/devices/cpu/caps/max_precise; grep -m 1 isa /proc/cpuinfo
+grep -E ' (handle_exception|ret_from_exception)$' /proc/kallsyms
+for event in cycles:u cycles:uppp cycles cycles:ppp cycles:P; do
+    echo "== $event"; perf record -q -e $event -c 20000 -o $event.data -- ./hot 200000 > /dev/null; echo "status $?"
+done
+for event in cycles cycles:ppp; do
+    echo "== calls $event"; perf record -q -e $event -c 20000 -o calls-$event.data -- dd if=/dev/zero of=/dev/null bs=1 count=10000
+    echo "status $?"
+done
+"""
+
+
+def samples(path):
+    """The kind (misc) and address of each sample of a perf.data file with PERF_SAMPLE_IP first, or behind an identifier."""
+    if not os.path.exists(path):
+        return []
+    with open(path, "rb") as file:
+        data = file.read()
+    attributes, _, start, size = struct.unpack_from("<4Q", data, 24)
+    sample_type = struct.unpack_from("<Q", data, attributes + 24)[0]
+    address = 16 if sample_type & 1 << 16 else 8  # PERF_SAMPLE_IDENTIFIER
+    found, at = [], start
+    while at + 8 <= start + size:
+        kind, misc, length = struct.unpack_from("<IHH", data, at)
+        if length < 8:
+            break
+        if kind == 9:
+            found.append((misc, struct.unpack_from("<Q", data, at + address)[0]))
+        at += length
+    return found
+
+
+def boot(name, kernel, *options):
+    share = tempfile.mkdtemp(prefix="pesa-series-")
+    guest_program("hot", share)
+    with open(f"{share}/script", "w", encoding="utf-8") as out:
+        out.write(SCRIPT)
+    booted = board("--without-device", "--without-driver", "--harts", "1", *options, "--share", share, "--", "bash", "script", limit=600,
+                   env={**os.environ, "KERNEL": kernel})
+    parts = script_parts(booted.stdout)
+    tap.check(booted.returncode == 0 and len(parts) == 8 and not FAULTS.search(booted.stdout), f"{name}: boots and records",
+              booted.stdout[-2000:] + booted.stderr[-1000:])
+    if len(parts) < 8:
+        tap.end()
+    return share, parts
+
+
+def status(text):
+    return int(re.search(r"status (\d+)", text)[1])
+
+
+def check_steps(plain):
+    """Apply one patch after the other to links of the source, and compile what it changes."""
+    source, work = os.path.realpath(f"{plain}/source"), tempfile.mkdtemp(prefix="pesa-series-", dir=os.path.dirname(plain))
+    tree, built = f"{work}/source", f"{work}/build"
+    try:
+        subprocess.run(["cp", "-al", f"{source}/.", tree], check=True)
+        os.mkdir(built)
+        shutil.copy(f"{plain}/.config", built)
+        make = ["make", "-s", "-C", tree, f"O={built}", "ARCH=riscv", f"CROSS_COMPILE={CROSS}", "-j2"]
+        subprocess.run([*make, "olddefconfig", "prepare"], check=True, capture_output=True)
+        for patch in PATCHES:
+            name = os.path.basename(patch)[:4]
+            with open(patch, "rb") as text:
+                done = subprocess.run(["patch", "-d", tree, "-p1", "--forward", "--fuzz=0"], stdin=text, capture_output=True, text=True, check=False)
+            tap.check(not done.returncode, f"{name} applies", done.stdout)
+            done = subprocess.run([f"{source}/scripts/checkpatch.pl", f"--root={source}", "--strict", "--no-signoff", "--no-tree", "-q", patch],
+                                  capture_output=True, text=True, check=False)
+            tap.check(not done.returncode and not done.stdout.strip(), f"{name}: checkpatch --strict", done.stdout[-1500:])
+            done = subprocess.run([*make, "W=1", "KCFLAGS=-Werror", *OBJECTS], capture_output=True, text=True, check=False)
+            tap.check(not done.returncode, f"{name}: compiles without warnings", done.stderr[-1500:])
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+plain_kernel = subprocess.run([os.path.join(TOP, "tools/board/kernel")], capture_output=True, text=True, check=True).stdout.strip()
+check_steps(plain_kernel)
+series = subprocess.run([os.path.join(TOP, "tools/board/series")], capture_output=True, text=True, check=False)
+tap.check(not series.returncode, "the kernel with all patches builds", series.stderr[-2000:])
+if series.returncode:
+    tap.end()
+
+share, parts = boot("with Sspesa", series.stdout.strip(), "--property", "pesa-sspesa=on")
+precise = parts["precise"].split("\n")
+tap.check(precise[0] == "3" and "sspesa" in parts["precise"], "the kernel finds the extension", parts["precise"])
+for event in ("cycles:uppp", "cycles:ppp", "cycles:P"):
+    # The board's counters do not distinguish modes: they count in the kernel as well.
+    got = [one for one in samples(f"{share}/{event}.data") if event != "cycles:uppp" or not one[1] >> 63]
+    exact = [one for one in got if one[0] & EXACT]
+    tap.check(len(got) > 20 and len(exact) > 0.9 * len(got), f"{event}: samples are marked as exact", (len(exact), len(got)))
+for event in ("cycles:u", "cycles"):
+    got = samples(f"{share}/{event}.data")
+    tap.check(len(got) > 20 and not any(misc & EXACT for misc, _ in got), f"{event}: none is", len(got))
+# The hot loop is straight-line code that repeats: both see the same addresses in user mode, and about as often.
+known = {address for _, address in samples(f"{share}/cycles:u.data")}
+same = [address in known for misc, address in samples(f"{share}/cycles:uppp.data") if misc & USER == USER]
+tap.check(same and sum(same) > 0.5 * len(same), "exact addresses are of the code that runs", (sum(same), len(same)))
+kernel_in_user = [hex(address) for misc, address in samples(f"{share}/cycles:uppp.data") if address >> 63 and misc & EXACT]
+tap.check(not kernel_in_user, "an event that excludes the kernel has no exact address of it", kernel_in_user[:5])
+# Entry and exit of the kernel run with interrupts off: an interrupt is never taken there.
+places = sorted(int(line.split()[0], 16) for line in precise if re.search(r"(handle|ret_from)_exception$", line))
+entry = range(places[0], places[1]) if len(places) == 2 else range(0)
+inside = {event: sum(address in entry for _, address in samples(f"{share}/calls-{event}.data")) for event in ("cycles", "cycles:ppp")}
+tap.check(entry and inside["cycles"] == 0 and inside["cycles:ppp"] > 0, "only exact samples are of code that keeps interrupts off", inside)
+shutil.rmtree(share)
+
+share, parts = boot("without Sspesa", series.stdout.strip())
+tap.check(parts["precise"].startswith("0\n"), "without the extension nothing is precise", parts["precise"])
+tap.check(status(parts["cycles:ppp"]) != 0, "cycles:ppp is refused", parts["cycles:ppp"])
+got = samples(f"{share}/cycles:P.data")
+tap.check(status(parts["cycles:P"]) == 0 and len(got) > 20 and not any(misc & EXACT for misc, _ in got),
+          "cycles:P takes what is possible, and marks nothing", (parts["cycles:P"], len(got)))
+shutil.rmtree(share)
+tap.end()
