@@ -29,6 +29,7 @@ def dump(*command, stdin=None):
 
 
 # What perf script -D says of an event, as perfdata_tool dump says it.
+MEMBER = re.compile(r"\s*\S.*?\s\d+\s+(?:\[\d+\]\s+)?[\d.]+:\s+(\d+)\s+\S+:\s")
 HEAD = re.compile(r"^(?:-?\d+ )?(\d+) (?:0x)?[0-9a-f]+ \[0x[0-9a-f]+\]: PERF_RECORD_(.*)$")
 SAMPLE = re.compile(r"SAMPLE\(IP, 0x([0-9a-f]+)\): (-?\d+)/(-?\d+): (?:0x)?([0-9a-f]+) period: (\d+) "
                     r"addr: (?:0x)?([0-9a-f]+)")
@@ -40,8 +41,16 @@ CHAIN = re.compile(r"^\.\.\.\.\. +\d+: ([0-9a-f]{16})(?: -> ([0-9a-f]{16}) .*)?$
 
 
 def perf_events(text):
-    events = []
+    events, group = [], None
     for line in text.splitlines():
+        if line.startswith(".... group nr") and events and events[-1][0] == "sample":
+            # What perf makes of the sample follows: one of each member that has grown.
+            group = events.pop()
+            continue
+        member = MEMBER.match(line) if group else None
+        if member:
+            events.append([*group[:5], member[1], *group[6:]])
+            continue
         link = CHAIN.match(line)
         if link and events and events[-1][0] == "sample":
             if link.group(2):
@@ -52,6 +61,7 @@ def perf_events(text):
         head = HEAD.match(line)
         if not head:
             continue
+        group = None
         time, what = head.groups()
         time = "0" if int(time) == 2 ** 64 - 1 else time
         found = SAMPLE.match(what)
