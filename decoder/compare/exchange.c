@@ -81,6 +81,21 @@ struct pesa_error *compare_eliminate(struct compare_search *search,
 	return NULL;
 }
 
+struct pesa_error *compare_take_back(struct compare_search *search,
+				     struct compare_candidate *candidate)
+{
+	struct pesa_error *error = compare_remove_finding(search, candidate);
+
+	if (error)
+		return error;
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].refused = true;
+	candidate->model_value = candidate->base_value;
+	search->compare->finding[candidate->finding].cycles = 0;
+	compare_make_residuals(search);
+	return NULL;
+}
+
 /*
  * Remove one finding, then select the candidate that explains most, among those of the same classes
  * and resources and those that change the prediction of the same instructions, on the model with
@@ -330,16 +345,10 @@ static struct pesa_error *change_value(struct compare_search *search,
 {
 	struct pesa_compare_finding *finding = &search->compare->finding[candidate->finding];
 	const struct pesa_compare_finding kept = *finding;
-	struct pesa_error *error = compare_remove_finding(search, candidate);
+	struct pesa_error *error = compare_take_back(search, candidate);
 
-	if (error)
-		return error;
-	for (unsigned int i = 0; i < search->candidates; i++)
-		search->candidate[i].refused = true;
-	candidate->model_value = candidate->base_value;
-	finding->cycles = 0;
-	compare_make_residuals(search);
-	error = compare_try(search, candidate, value);
+	if (!error)
+		error = compare_try(search, candidate, value);
 	if (!error)
 		error = compare_add_finding(search, candidate);
 	memcpy(finding->tie, kept.tie, sizeof(finding->tie));
@@ -352,7 +361,7 @@ static struct pesa_error *try_value(struct compare_search *search,
 				    struct compare_candidate *candidate, int value, double *most,
 				    bool *moved)
 {
-	struct compare_state *before;
+	struct compare_state *before = NULL;
 	struct pesa_error *error;
 	double score = 0;
 

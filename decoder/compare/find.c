@@ -438,8 +438,8 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 	return error;
 }
 
-/* Let nothing wait at instructions that order others, where no flush follows and they are often executed; whether
- * anything did. */
+/* Let nothing wait at instructions that order others and are often executed, where no flush follows;
+ * whether anything did. */
 static bool forget_ordering(struct pesa_compare *compare)
 {
 	bool any = false;

@@ -216,19 +216,12 @@ static bool choose_moved(const struct compare_opcodes *opcodes, struct compare_c
  */
 static struct pesa_error *narrow(struct compare_search *search, struct compare_candidate *candidate)
 {
-	struct pesa_compare_finding *finding = &search->compare->finding[candidate->finding];
 	int value = candidate->value;
-	struct pesa_error *error = compare_remove_finding(search, candidate);
-
-	if (error)
-		return error;
 	/* Its ties explained it for all opcodes of the entry: do not list them again. */
-	for (unsigned int i = 0; i < search->candidates; i++)
-		search->candidate[i].refused = true;
-	candidate->model_value = candidate->base_value;
-	finding->cycles = 0;
-	compare_make_residuals(search);
-	error = compare_try(search, candidate, value);
+	struct pesa_error *error = compare_take_back(search, candidate);
+
+	if (!error)
+		error = compare_try(search, candidate, value);
 	if (!error)
 		error = compare_choose_value(search, candidate);
 	if (!error && !compare_is_significant(search, candidate)) {

@@ -254,6 +254,10 @@ struct pesa_error *compare_exchange(struct compare_search *search);
 struct pesa_error *compare_settle_values(struct compare_search *search, bool *any);
 /* Penalised likelihood of the findings; makes the residuals. */
 double compare_score(struct compare_search *search);
+/* Remove a finding from the model, to be added again with another change: it keeps its place in the
+ * list, and no other candidate is listed as its tie. */
+struct pesa_error *compare_take_back(struct compare_search *search,
+				     struct compare_candidate *candidate);
 /* Remove a finding from the model, and update everything that depends on it. */
 struct pesa_error *compare_eliminate(struct compare_search *search,
 				     struct compare_candidate *candidate);
