@@ -164,6 +164,17 @@ static u64 pesa_newest_index(const struct pesa_pmu *pesa, const struct perf_even
 	return (next - 1) & (pesa->ctr_depth - 1);
 }
 
+/*
+ * The cycles since the record before, as perf has them: 0 where the count is not valid, and the largest
+ * that the entry can have for all that are larger.
+ */
+static unsigned int pesa_branch_cycles(u64 data)
+{
+	if (!(data & PESA_CTR_DATA_CCV))
+		return 0;
+	return min_t(unsigned int, PESA_CTR_DATA_CYCLES(data), U16_MAX);
+}
+
 void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 {
 	bool kernel = event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_KERNEL;
@@ -176,23 +187,28 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 	stack->hw_idx = pesa_newest_index(hart->pmu, event);
 	for (unsigned int i = 0; i < depth; i++) {
 		struct perf_branch_entry *entry = &stack->entries[stack->nr];
-		unsigned long source, target, type;
+		unsigned long source, target, data;
 
 		csr_write(PESA_CSR_SISELECT, PESA_CTR_SELECT_FIRST + i);
 		source = csr_read(PESA_CSR_SIREG);
 		if (!(source & PESA_CTR_SOURCE_V))
 			break;
 		target = csr_read(PESA_CSR_SIREG2);
-		type = csr_read(PESA_CSR_SIREG3) & PESA_CTR_DATA_TYPE_MASK;
+		data = csr_read(PESA_CSR_SIREG3);
 		/* sctrctl filters by mode already; do not rely on it for kernel addresses. */
-		if (!kernel && (pesa_is_kernel(source) || pesa_is_kernel(target)))
+		if (!kernel && (pesa_is_kernel(source) || pesa_is_kernel(target))) {
+			/* The count of the newer one begins at the record that is left out. */
+			if (stack->nr)
+				stack->entries[stack->nr - 1].cycles = 0;
 			continue;
+		}
 		*entry = (struct perf_branch_entry) {
 			.from = source & ~(unsigned long)PESA_CTR_SOURCE_V,
 			.to = target & ~(unsigned long)PESA_CTR_TARGET_MISP,
 			.mispred = target & PESA_CTR_TARGET_MISP,
 			.predicted = !(target & PESA_CTR_TARGET_MISP),
-			.type = pesa_branch_types[type],
+			.cycles = pesa_branch_cycles(data),
+			.type = pesa_branch_types[data & PESA_CTR_DATA_TYPE_MASK],
 			.priv = pesa_is_kernel(target) ? PERF_BR_PRIV_KERNEL : PERF_BR_PRIV_USER,
 		};
 		stack->nr++;

@@ -392,7 +392,7 @@ static struct pesa_perfdata_writer_attribute describe(const struct pesa_vcore_op
 		attribute.attr.sample_regs_user = UINT32_MAX;
 		attribute.attr.sample_stack_user = options->stack_dump;
 	}
-	if (sampler == VCORE_SAMPLER_SHPMS && options->core->ctr_depth) {
+	if (vcore_sampler_has_branches(sampler) && options->core->ctr_depth) {
 		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attribute.attr.branch_sample_type =
 			PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;

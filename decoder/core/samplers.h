@@ -10,6 +10,8 @@
 #ifndef DECODER_CORE_SAMPLERS_H
 #define DECODER_CORE_SAMPLERS_H
 
+#include <stdbool.h>
+
 /* clang-format off */
 /* SAMPLER(identifier, name, event, what a sample names) */
 #define VCORE_SAMPLERS(SAMPLER)                                                                    \
@@ -31,6 +33,13 @@ enum vcore_sampler {
 	VCORE_SAMPLER_COUNT
 };
 /* clang-format on */
+
+/* Whether samples carry the control transfer records: those of hardware that freezes them by its
+ * interrupt, if the core has any. */
+static inline bool vcore_sampler_has_branches(unsigned int sampler)
+{
+	return sampler == VCORE_SAMPLER_SHPMS || sampler == VCORE_SAMPLER_LCOFI;
+}
 
 #define VCORE_SAMPLERS_ALL ((1u << VCORE_SAMPLER_COUNT) - 1)
 

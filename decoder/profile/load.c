@@ -278,6 +278,45 @@ static bool has_call_stack(const struct profile_loader *loader, const struct pes
 		&pesa_perfdata_attribute(loader->reader, sample->attribute)->attr);
 }
 
+/* Whether the listener takes the branch stacks of an attribute: those that are a whole path. */
+static bool takes_branches(const struct profile_loader *loader, uint32_t attribute)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+	const struct perf_event_attr *attr;
+
+	if (!listener || !listener->branches)
+		return false;
+	attr = &pesa_perfdata_attribute(loader->reader, attribute)->attr;
+	return attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	       attr->branch_sample_type & PERF_SAMPLE_BRANCH_ANY && !hardware_stack_is_of(attr);
+}
+
+static struct pesa_error *report_branches(struct profile_loader *loader,
+					  const struct pesa_sample *sample,
+					  const struct pesa_times *times)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+	const struct pesa_profile_branches branches = {
+		.entries = sample->branches,
+		.count = sample->branch_count,
+		.samples = times->samples,
+		.period = times->periods,
+		.locate = profile_locate_for_listener,
+		.locator = loader,
+	};
+	struct pesa_error *error, *text_error;
+
+	if (!sample->branch_count || !takes_branches(loader, sample->attribute))
+		return NULL;
+	profile_text_begin(loader, layout_of(loader, sample->pid));
+	error = listener->branches(listener->context, &branches);
+	text_error = profile_text_end(loader);
+	if (!error)
+		return text_error;
+	pesa_error_free(text_error);
+	return error;
+}
+
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
  * only for listeners that need them. */
 static struct pesa_error *report_sample(struct profile_loader *loader, struct pesa_sample sample,
@@ -316,7 +355,7 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 		error = listener->sample(listener->context, &reported);
 	if (!error && listener->group)
 		error = listener->group(listener->context, &reported, group);
-	return error;
+	return error ? error : report_branches(loader, &sample, times);
 }
 
 /* Count a sample's record in the table. */
@@ -481,7 +520,8 @@ static inline bool count_offered(struct profile_loader *loader,
 
 	if (is_filtered(loader, sample))
 		return true;
-	if (loader->counted || !has_raw(loader, sample) ||
+	if (loader->counted || takes_branches(loader, sample->attribute) ||
+	    !has_raw(loader, sample) ||
 	    !raw_record_read(sample->raw, sample->raw_size, &record) ||
 	    !(record.flags & PESA_RECORD_HAS_DETAILS))
 		return false;

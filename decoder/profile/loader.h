@@ -65,6 +65,8 @@ enum pesa_text_status profile_text_at(void *loader, uint64_t address, struct pes
 /* The dso number and the address within the dso of an address in the record being walked. */
 void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *dso,
 		    uint64_t *place);
+/* The `locate` function that is passed to listeners. */
+struct pesa_place profile_locate_for_listener(void *loader, uint64_t address);
 /* The capabilities of the hardware, from the part of the file read so far. */
 const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader);
 /* Walk all counted records, add the results to the store, and empty the table. */

@@ -63,8 +63,7 @@ void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *d
 			 : address;
 }
 
-/* The `locate` function that is passed to listeners. */
-static struct pesa_place locate_for_listener(void *locator, uint64_t address)
+struct pesa_place profile_locate_for_listener(void *locator, uint64_t address)
 {
 	struct profile_loader *loader = locator;
 	struct pesa_place place;
@@ -214,7 +213,7 @@ static struct pesa_error *tell_walked(struct profile_loader *loader,
 		.periods = counted->times.periods,
 		.periods_squared = counted->times.periods_squared,
 		.group = counted->group,
-		.locate = locate_for_listener,
+		.locate = profile_locate_for_listener,
 		.locator = loader,
 	};
 

@@ -275,6 +275,21 @@ struct retirement_passage pipeline_passage(const struct pesa_pipeline *pipeline,
 	return passage;
 }
 
+/* Record a transfer, with the cycles since the one before: the first one has none. */
+static void record_transfer(const struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+			    const struct retirement_passage *passage)
+{
+	uint64_t cycle = hart->retirement.cycle;
+	uint32_t data =
+		hart->branch_count ? transfer_cycles_encode(cycle - hart->branch_cycle) : 0;
+
+	hart->branches[hart->branch_count++ % pipeline->options.ctr_depth] =
+		(struct pesa_branch_entry){.from = ((const struct exact_insn *)passage->insn)->pc,
+					   .to = passage->target,
+					   .flags = transfer_cycles_flags(data)};
+	hart->branch_cycle = cycle;
+}
+
 void pipeline_step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		   const struct pipeline_insn *insn, const struct retirement_passage *passage)
 {
@@ -302,9 +317,7 @@ void pipeline_step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 	}
 	retirement_add(retirement, passage);
 	if (passage->taken && hart->branches)
-		hart->branches[hart->branch_count++ % pipeline->options.ctr_depth] =
-			(struct pesa_branch_entry){((const struct exact_insn *)passage->insn)->pc,
-						   passage->target, 0};
+		record_transfer(pipeline, hart, passage);
 }
 
 void pipeline_fault(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,

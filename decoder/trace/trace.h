@@ -19,6 +19,7 @@
 #include "decoder/trace/exact_store.h"
 #include "decoder/trace/map.h"
 #include "decoder/core/retirement.h"
+#include "decoder/core/transfer_cycles.h"
 
 #define CYCLE_UNKNOWN UINT64_MAX
 #define INSN_STAGES   24u /* entries in the timeline of an instruction */
@@ -83,6 +84,7 @@ struct pipeline_hart {
 	uint64_t next_sample, random;
 	struct pesa_branch_entry *branches; /* ring of ctr_depth */
 	uint64_t branch_count;
+	uint64_t branch_cycle; /* of the newest one */
 	/* in flight, in fetch order: entries [head, tail) of a ring */
 	struct pipeline_insn *ring;
 	uint64_t head, tail, room;

@@ -26,6 +26,11 @@ struct pesa_branch_entry {
 	uint64_t flags; /**< as in struct perf_branch_entry */
 };
 
+/** The field `cycles` of the flags: cycles since the entry before; 0: none, or not known. */
+#define PESA_BRANCH_CYCLES_SHIFT 4
+/** The largest count of that field, which stands for all that are larger. */
+#define PESA_BRANCH_CYCLES_MOST 0xffff
+
 /** PERF_RECORD_SAMPLE: the fields of the attribute's sample_type; the others are 0. */
 struct pesa_sample {
 	uint64_t ip;	    /**< PERF_SAMPLE_IP: PC */

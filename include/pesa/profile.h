@@ -143,6 +143,18 @@ struct pesa_place {
 	uint64_t address; /**< as pesa_instruction.address */
 };
 
+/** The branch stack of a sample, as a listener sees it: valid during the call. */
+struct pesa_profile_branches {
+	const uint8_t *entries; /**< struct pesa_branch_entry[], unaligned, newest first */
+	uint64_t count;		/**< how many */
+	uint64_t samples;	/**< equal samples, counted where they were stored; else 1 */
+	uint64_t period;	/**< of all of them */
+	/** Find the place of a run-time address in the address space of the sample.  Afterwards that
+	 * dso is part of the profile. */
+	struct pesa_place (*locate)(void *locator, uint64_t address);
+	void *locator; /**< its first argument */
+};
+
 /** A record and what it was attributed to, as a listener sees it: valid during the call. */
 struct pesa_walked_record {
 	const struct pesa_record *record;	      /**< the record */
@@ -182,6 +194,9 @@ struct pesa_profile_listener {
 	 * group. */
 	struct pesa_error *(*group)(void *context, const struct pesa_profile_sample *sample,
 				    uint32_t *group);
+	/** Called for each sample with a branch stack of all transfers of control: neither of some
+	 * kinds only, nor a call stack. */
+	struct pesa_error *(*branches)(void *context, const struct pesa_profile_branches *branches);
 	/** Called for each record that was walked.  Equal records are reported together, possibly
 	 * in several calls. */
 	struct pesa_error *(*walked)(void *context, const struct pesa_walked_record *walked);

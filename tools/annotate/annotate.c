@@ -10,6 +10,7 @@
 #include "tools/annotate/targets.h"
 #include "tools/commands.h"
 #include "tools/plain/plain.h"
+#include "tools/table/blocks.h"
 #include "tools/table/code.h"
 #include "tools/ui/listing.h"
 #include "tools/groups/groups.h"
@@ -27,6 +28,8 @@
 #define WHY_LEAST     0.005 /* share of the function's cycles: shorter waits are not shown */
 #define CAUSE_LEAST   0.05  /* share of a wait: likewise */
 #define WHY_INDENT    10    /* columns */
+#define BLOCKS_MAX    3	    /* timed blocks that begin at one instruction and are shown */
+#define BLOCK_LEAST   0.001 /* share of all cycles: smaller ones are not shown */
 
 struct annotate_options {
 	struct profile_input_options input;
@@ -168,6 +171,7 @@ struct annotating {
 	struct targets targets;
 	struct reasons reasons; /* opened for --why and --what-if */
 	struct plain_estimate plain;
+	struct pesa_timed_blocks *timed;
 };
 
 static struct pesa_error *list(struct annotating *annotating, const struct target *target,
@@ -270,6 +274,52 @@ static void print_why(const struct annotating *annotating, const struct code_tab
 		reasons_print(&annotating->reasons, table->terminal, wait, CAUSE_LEAST, WHY_INDENT);
 }
 
+static struct block_table blocks_of(const struct annotating *annotating,
+				    const struct ui_terminal *terminal)
+{
+	return (struct block_table){.input = &annotating->input,
+				    .terminal = terminal,
+				    .isas = annotating->isas,
+				    .timed = annotating->timed};
+}
+
+/* Whether the first of two timed blocks is shown before the second: it has more cycles. */
+static bool comes_before(const struct pesa_timed_blocks *timed, size_t one, size_t other)
+{
+	double cycles = pesa_timed_blocks_at(timed, one)->cycles;
+	double others = pesa_timed_blocks_at(timed, other)->cycles;
+
+	return cycles > others || (cycles == others && one < other);
+}
+
+/* The timed blocks that begin at an instruction: those with most cycles. */
+static void print_blocks(const struct annotating *annotating, const struct code_table *table,
+			 uint64_t address)
+{
+	const struct block_table blocks = blocks_of(annotating, table->terminal);
+	const struct pesa_timed_blocks *timed = annotating->timed;
+	double limit = BLOCK_LEAST * pesa_timed_blocks_totals(timed)->cycles;
+	size_t first = pesa_timed_blocks_from(timed, table->dso, address);
+	size_t end = pesa_timed_blocks_from(timed, table->dso, address + 1), last = end;
+
+	for (unsigned int shown = 0; shown < BLOCKS_MAX; shown++) {
+		struct ui_text line = {0};
+		size_t best = end;
+
+		for (size_t i = first; i < end; i++)
+			if (pesa_timed_blocks_at(timed, i)->cycles >= limit &&
+			    (last == end || comes_before(timed, last, i)) &&
+			    (best == end || comes_before(timed, i, best)))
+				best = i;
+		if (best == end)
+			return;
+		last = best;
+		block_table_note(&blocks, best, &line);
+		ui_print_line(table->terminal, ui_text_get(&line));
+		ui_text_free(&line);
+	}
+}
+
 /* The source line of an instruction, if it is another one, and the instruction. */
 static struct pesa_error *print_row(const struct annotating *annotating,
 				    const struct code_table *table, const struct listing_row *row,
@@ -283,6 +333,7 @@ static struct pesa_error *print_row(const struct annotating *annotating,
 	if (!error && line.length)
 		ui_print_line(table->terminal, ui_text_get(&line));
 	ui_text_clear(&line);
+	print_blocks(annotating, table, row->address);
 	if (!error)
 		error = code_table_row(table, row, &line);
 	if (!error)
@@ -380,8 +431,16 @@ static struct pesa_error *note_without_lines(struct annotating *annotating,
 
 static struct pesa_error *print_text(struct annotating *annotating, struct ui_terminal *terminal)
 {
+	const struct block_table blocks = blocks_of(annotating, terminal);
+	struct ui_text line = {0};
+
 	profile_print_header(&annotating->input, terminal);
 	plain_estimate_print(&annotating->plain, terminal);
+	if (block_table_has_samples(&blocks)) {
+		block_table_samples(&blocks, &line);
+		ui_print_line(terminal, ui_text_get(&line));
+	}
+	ui_text_free(&line);
 	fputc('\n', terminal->out);
 	for (size_t i = 0; i < annotating->targets.count; i++) {
 		const struct target *target = &annotating->targets.target[i];
@@ -488,6 +547,31 @@ static struct pesa_error *print_json_row(struct annotating *annotating, const st
 	return error;
 }
 
+/* The timed blocks of the functions shown, and the sums; nothing where there are none. */
+static void print_json_blocks(struct annotating *annotating, struct ui_json *json)
+{
+	const struct block_table blocks = blocks_of(annotating, NULL);
+	const struct pesa_timed_blocks *timed = annotating->timed;
+
+	if (!block_table_has_samples(&blocks))
+		return;
+	ui_json_member(json, "timed_branches", block_totals_json(&blocks));
+	ui_json_array_begin(json, "blocks");
+	for (size_t i = 0; i < annotating->targets.count; i++) {
+		const struct target *target = &annotating->targets.target[i];
+		const struct pesa_symbol *symbol = target->symbol;
+		size_t end;
+
+		if (!symbol)
+			continue;
+		end = pesa_timed_blocks_from(timed, target->dso, symbol->start + symbol->size);
+		for (size_t k = pesa_timed_blocks_from(timed, target->dso, symbol->start); k < end;
+		     k++)
+			ui_json_element(json, block_json(&blocks, k));
+	}
+	ui_json_array_end(json);
+}
+
 static struct pesa_error *print_json(struct annotating *annotating)
 {
 	struct pesa_error *error = NULL;
@@ -511,6 +595,7 @@ static struct pesa_error *print_json(struct annotating *annotating)
 		listing_free(&listing);
 	}
 	ui_json_array_end(&json);
+	print_json_blocks(annotating, &json);
 	profile_json_problems(&annotating->input, &json);
 	ui_json_end(&json);
 	return error;
@@ -616,10 +701,18 @@ int pesa_command_annotate(int argc, char **argv)
 
 	if (status)
 		return status;
+	annotating.timed = pesa_timed_blocks_create();
+	if (!annotating.timed)
+		return profile_fail("annotate", pesa_error_no_memory());
+	wanted.input.listener = pesa_timed_blocks_listener(annotating.timed);
 	error = profile_input_open(&annotating.input, &wanted.input, "annotate");
-	if (error)
+	if (error) {
+		pesa_timed_blocks_free(annotating.timed);
 		return profile_fail("annotate", error);
-	status = annotate(&annotating);
+	}
+	error = pesa_timed_blocks_finish(annotating.timed, annotating.input.profile);
+	status = error ? profile_fail("annotate", error) : annotate(&annotating);
+	pesa_timed_blocks_free(annotating.timed);
 	reasons_close(&annotating.reasons);
 	plain_estimate_close(&annotating.plain);
 	profile_groups_free(&annotating.functions);

@@ -12,6 +12,7 @@
 
 enum {
 	KEY_HTML = PROFILE_KEY_FIRST_FREE,
+	KEY_BLOCK,
 	KEY_STDIO,
 	KEY_UNIT,
 	KEY_CGROUP,
@@ -53,6 +54,11 @@ static const struct argp_option options[] = {
 	{"inverted", 'G', NULL, 0, "The same as --children -g caller", 0},
 	{"caller", KEY_CALLER, "FUNCTION", 0, "Only what FUNCTION called, as a tree", 0},
 	{"callee", KEY_CALLEE, "FUNCTION", 0, "Only who called FUNCTION, as a tree", 0},
+	{"block", KEY_BLOCK, NULL, 0,
+	 "Blocks of code between two transfers of control, with the cycles that timed branches "
+	 "(Ssctr, LBR) tell: how many an execution took, and their distribution",
+	 0},
+	{"total-cycles", 0, NULL, OPTION_ALIAS, NULL, 0},
 	{"time", KEY_TIME, "RANGE", 0,
 	 "Only samples of START,STOP in seconds, or of a part of the time: 10%-20%, 10%/2", 0},
 	{"cpu", 'C', "CPUS", 0, "Only samples of these CPUs: 0-3,8", 0},
@@ -162,6 +168,11 @@ static void set_root(struct report_options *result, const char *name, enum call_
 /* Refuse what does not go together. */
 static void check(const struct report_options *result, struct argp_state *state)
 {
+	if (result->block && (report_needs_rows(result) || result->keys & GROUP_BY_INSN ||
+			      result->choice.binaries || result->choice.functions))
+		profile_usage_error(state, "--block has rows of its own, and goes with neither "
+					   "--html, call chains, --dsos, --symbols nor the keys "
+					   "insn, of tasks, CPUs and time");
 	if (result->children && result->keys & GROUP_BY_INSN)
 		profile_usage_error(state,
 				    "--children has no rows of instructions: a call chain names "
@@ -292,6 +303,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_HTML:
 		result->html = argument;
 		break;
+	case KEY_BLOCK:
+		result->block = true;
+		break;
 	case KEY_STDIO:
 		result->text = true;
 		break;
@@ -320,6 +334,7 @@ static const struct argp argp = {
 	       "  pesa report --callee memcmp\n"
 	       "  pesa report --by time\n"
 	       "  pesa report --time 90%-100% --html report.html\n"
+	       "  pesa report --block -p 1\n"
 	       "  pesa report -i /var/lib/pesa --since -1h --unit ssh\n"
 	       "\n"
 	       "The manual page pesa-report(1) explains every column.",

@@ -16,8 +16,9 @@ struct report_options {
 	struct group_choice choice;
 	double limit; /* percent; negative: not given */
 	const char *html;
-	bool text; /* also on a terminal */
-	bool raw;  /* samples whose PC skids are shown as they are */
+	bool block; /* rows are timed blocks */
+	bool text;  /* also on a terminal */
+	bool raw;   /* samples whose PC skids are shown as they are */
 	struct plain_options plain;
 	bool children;
 	bool graph; /* below each row: its callers or callees */

@@ -12,6 +12,7 @@
 #include "tools/ui/listing.h"
 #include "tools/groups/groups.h"
 #include "tools/ui/profile_input.h"
+#include "tools/report/blocks.h"
 #include "tools/report/calls.h"
 #include "tools/report/filter.h"
 #include "tools/report/html.h"
@@ -380,6 +381,40 @@ static struct pesa_error *print_json(const struct profile_input *input,
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
 
+/* The timed blocks, in place of functions. */
+static struct pesa_error *print_blocks(const struct profile_input *input,
+				       const struct report_options *wanted,
+				       struct listing_isas *isas,
+				       const struct pesa_timed_blocks *timed,
+				       struct ui_terminal *terminal)
+{
+	const struct block_table table = {
+		.input = input, .terminal = terminal, .isas = isas, .timed = timed};
+	struct pesa_error *error;
+	struct ui_json json;
+
+	if (!block_table_has_samples(&table))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"%s: no branch stack has cycle counts: 'perf record -b' records them on "
+			"hardware with Ssctr or LBRs, and 'pesa record --core NAME --set "
+			"sample.ctr_depth=32' on the virtual core",
+			wanted->input.path);
+	if (!wanted->input.json) {
+		ui_pager_start(terminal, !wanted->input.no_pager);
+		profile_print_header(input, terminal);
+		error = report_blocks(&table, shown_limit(wanted));
+		profile_print_problems(input, terminal);
+		return error;
+	}
+	ui_json_begin(&json, stdout, "report");
+	profile_json_header(input, &json);
+	error = report_blocks_json(&table, wanted->limit > 0 ? wanted->limit / HUNDRED : 0, &json);
+	profile_json_problems(input, &json);
+	ui_json_end(&json);
+	return error;
+}
+
 /* The tree of one function, in place of a table. */
 static struct pesa_error *print_calls(const struct profile_input *input,
 				      const struct report_options *wanted,
@@ -447,7 +482,8 @@ static struct pesa_error *show_on(report_screen *screen, const struct profile_in
 /* Returns the exit status. */
 static int report(const struct profile_input *input, const struct report_options *wanted,
 		  const struct pesa_export *rows, struct listing_isas *isas,
-		  const struct plain_estimate *plain, report_screen *screen)
+		  const struct plain_estimate *plain, const struct pesa_timed_blocks *timed,
+		  report_screen *screen)
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
 	bool has_samples = pesa_profile_totals(input->profile)->weight;
@@ -459,7 +495,9 @@ static int report(const struct profile_input *input, const struct report_options
 		if (error)
 			status = profile_fail("report", error);
 	}
-	if (wanted->input.json)
+	if (timed && has_samples)
+		error = print_blocks(input, wanted, isas, timed, &terminal);
+	else if (wanted->input.json)
 		error = print_json(input, wanted, rows, isas, plain);
 	else if (screen && has_samples)
 		error = show_on(screen, input, wanted, rows, isas, plain, &terminal);
@@ -491,7 +529,8 @@ static struct pesa_error *estimate(struct profile_input *input, const struct rep
 }
 
 static int show(const struct report_options *wanted, const struct pesa_export *rows,
-		const struct sample_filter *filter, report_screen *screen)
+		struct pesa_timed_blocks *timed, const struct sample_filter *filter,
+		report_screen *screen)
 {
 	struct plain_estimate plain = {0};
 	struct profile_input input;
@@ -503,6 +542,8 @@ static int show(const struct report_options *wanted, const struct pesa_export *r
 	if (error)
 		return profile_fail("report", error);
 	error = filter ? filter_check(filter, wanted->input.path) : NULL;
+	if (!error && timed)
+		error = pesa_timed_blocks_finish(timed, input.profile);
 	if (error) {
 		profile_input_close(&input);
 		return profile_fail("report", error);
@@ -510,7 +551,7 @@ static int show(const struct report_options *wanted, const struct pesa_export *r
 	isas = listing_isas_create(&input);
 	error = isas ? estimate(&input, wanted, &plain) : pesa_error_no_memory();
 	status = error ? profile_fail("report", error)
-		       : report(&input, wanted, rows, isas, &plain, screen);
+		       : report(&input, wanted, rows, isas, &plain, timed, screen);
 	if (!profile_has_cycles(&input) || input.damaged)
 		status = 1;
 	listing_isas_free(isas);
@@ -521,7 +562,7 @@ static int show(const struct report_options *wanted, const struct pesa_export *r
 
 /* Show the samples that are wanted. */
 static int show_filtered(struct report_options *wanted, const struct pesa_export *rows,
-			 report_screen *screen)
+			 struct pesa_timed_blocks *timed, report_screen *screen)
 {
 	const char *path = wanted->input.file ? wanted->input.file : wanted->input.path;
 	struct sample_filter filter;
@@ -529,7 +570,7 @@ static int show_filtered(struct report_options *wanted, const struct pesa_export
 	int status;
 
 	if (!filter_is_wanted(&wanted->filter))
-		return show(wanted, rows, NULL, screen);
+		return show(wanted, rows, timed, NULL, screen);
 	error = profile_check_path(&wanted->input);
 	if (error)
 		return profile_fail("report", error);
@@ -540,7 +581,7 @@ static int show_filtered(struct report_options *wanted, const struct pesa_export
 		return status;
 	}
 	wanted->input.filter = &filter.filter;
-	status = show(wanted, rows, &filter, screen);
+	status = show(wanted, rows, timed, &filter, screen);
 	filter_free(&filter);
 	return status;
 }
@@ -551,7 +592,7 @@ static bool is_interactive(const struct report_options *wanted)
 	const char *terminal = getenv("TERM");
 
 	return !wanted->text && !wanted->html && !wanted->input.json && !wanted->input.no_pager &&
-	       !wanted->graph && !wanted->root && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	       !wanted->graph && !wanted->root && !wanted->block && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
 	       terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
@@ -567,6 +608,7 @@ static void run_screen(char **argv)
 int report_command(int argc, char **argv, report_screen *screen)
 {
 	struct report_options wanted = {0};
+	struct pesa_timed_blocks *timed = NULL;
 	struct pesa_export *rows = NULL;
 	int status = report_options_parse(argc, argv, &wanted);
 	struct pesa_error *error;
@@ -591,7 +633,14 @@ int report_command(int argc, char **argv, report_screen *screen)
 		wanted.input.listener = pesa_export_listener(rows);
 		wanted.input.outputs[0] = wanted.html;
 	}
-	status = show_filtered(&wanted, rows, interactive ? screen : NULL);
+	if (wanted.block) {
+		timed = pesa_timed_blocks_create();
+		if (!timed)
+			return profile_fail("report", pesa_error_no_memory());
+		wanted.input.listener = pesa_timed_blocks_listener(timed);
+	}
+	status = show_filtered(&wanted, rows, timed, interactive ? screen : NULL);
+	pesa_timed_blocks_free(timed);
 	pesa_export_free(rows);
 	return status;
 }

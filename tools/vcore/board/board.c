@@ -75,6 +75,7 @@ struct board_hart {
 	unsigned int event; /* the selected event: PESA_SELECT_CYCLES or the number of an event */
 	uint64_t counted;   /* count of events other than cycles */
 	uint64_t transfers; /* sctrctl: which transfers are recorded; 0: none */
+	uint64_t frozen;    /* what it was when a sample froze the records; else 0 */
 	uint64_t trapped;   /* where execution was at the last trap to supervisor mode */
 	uint64_t samples[BOARD_FATES];
 };
@@ -114,6 +115,12 @@ static void set_transfers(struct retire *retire, const struct board_transfers *h
 		*retire_newest_transfer(retire, i) = held->newest[i];
 }
 
+/* The cycle in which a sample is taken: of cycles, or of an event of the open group. */
+static uint64_t sampled_cycle(const struct retire *retire)
+{
+	return retire->next_sample == UINT64_MAX ? retire->stage.cycle : retire->next_sample;
+}
+
 static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
 {
 	struct board *board = hart->process->board;
@@ -137,8 +144,11 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	state->samples[fate]++;
 	/* A sample freezes the records if LCOFIFRZ is set; a call stack goes on unseen. */
 	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ &&
-	    !(state->transfers & PESA_CTR_CONTROL_RASEMU))
+	    !(state->transfers & PESA_CTR_CONTROL_RASEMU)) {
+		state->frozen = state->transfers;
 		state->transfers = 0;
+		transfer_clock_stop(&hart->retire.clock, sampled_cycle(&hart->retire));
+	}
 }
 
 static void count_event(struct hart *hart, const struct passage *passage)
@@ -181,8 +191,27 @@ static void undo_interrupt(const struct board_hart *state, const struct insn *in
 	    transfer_mode(transfer->target) != PESA_CTR_CONTROL_S ||
 	    insn->flow >= sizeof(types) / sizeof(types[0]) || !types[insn->flow])
 		return;
-	transfer->type = types[insn->flow];
+	transfer->data = types[insn->flow];
 	transfer->target = insn->target ? insn->target : state->trapped;
+}
+
+/*
+ * The cycle counter of the records stops where the mode of the target is not recorded, and goes on where
+ * that of the source is not.  A fault is no transfer here: a counter that is found to run in a mode that
+ * is not recorded missed one.
+ */
+static void follow_mode(struct transfer_clock *clock, uint64_t control,
+			const struct transfer *transfer, uint64_t cycle)
+{
+	bool from = control & transfer_mode(transfer->source);
+	bool to = control & transfer_mode(transfer->target);
+
+	if (!from && clock->runs)
+		transfer_clock_reset(clock, cycle, to);
+	if (to)
+		transfer_clock_go_on(clock, cycle);
+	else
+		transfer_clock_stop(clock, cycle);
 }
 
 static void record_transfer(struct hart *hart, const struct insn *insn,
@@ -190,29 +219,33 @@ static void record_transfer(struct hart *hart, const struct insn *insn,
 {
 	const struct board_hart *state = &hart->process->board->hart[hart->index];
 	struct transfer transfer = *retired;
-	uint64_t control = state->transfers;
+	uint64_t control = state->transfers, cycle = hart->retire.stage.cycle;
 	bool stack = control & PESA_CTR_CONTROL_RASEMU;
 
 	if (!control)
 		return;
+	follow_mode(&hart->retire.clock, control, retired, cycle);
+	/* The counts of a call stack are not valid: returns take records away. */
+	if (stack)
+		hart->retire.clock.valid = false;
 	if (stack)
 		undo_interrupt(state, insn, &transfer);
 	if (!(control & transfer_mode(transfer.source)) ||
 	    !(control & transfer_mode(transfer.target)))
 		return;
 	if (!stack) {
-		if (!(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer.type) & 1))
-			retire_push_transfer(&hart->retire, &transfer);
+		if (!(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer.data) & 1))
+			retire_push_transfer(&hart->retire, transfer, cycle);
 		return;
 	}
-	switch (transfer.type) {
+	switch (transfer.data) {
 	case PESA_CTR_COROUTINE:
 		retire_pop_transfer(&hart->retire);
-		retire_push_transfer(&hart->retire, &transfer);
+		retire_push_transfer(&hart->retire, transfer, cycle);
 		break;
 	case PESA_CTR_INDIRECT_CALL:
 	case PESA_CTR_DIRECT_CALL:
-		retire_push_transfer(&hart->retire, &transfer);
+		retire_push_transfer(&hart->retire, transfer, cycle);
 		break;
 	case PESA_CTR_RETURN:
 		retire_pop_transfer(&hart->retire);
@@ -259,6 +292,23 @@ static void on_select(unsigned int index, unsigned int event)
 		board_process->board->hart[index].event = event;
 }
 
+/*
+ * The cycle counter of the records goes on where software thaws what a sample froze, and begins anew where
+ * it selects other transfers or cleared the records.  It is supervisor mode that does so.
+ */
+static void begin_counting(struct board_hart *state, struct retire *retire,
+			   const struct board_transfers *held)
+{
+	bool runs = state->transfers & PESA_CTR_CONTROL_S;
+	uint64_t cycle = retire->stage.accounted;
+
+	if (!state->transfers || state->transfers != state->frozen || !held->count)
+		transfer_clock_reset(&retire->clock, cycle, runs);
+	else if (runs)
+		transfer_clock_go_on(&retire->clock, cycle);
+	state->frozen = 0;
+}
+
 /* Software selected the transfers to record, after those that are held. */
 static void on_transfers(unsigned int index, uint64_t control, const struct board_transfers *held)
 {
@@ -271,6 +321,7 @@ static void on_transfers(unsigned int index, uint64_t control, const struct boar
 	if (state->period)
 		hart_consume(hart, true);
 	state->transfers = control & (PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S) ? control : 0;
+	begin_counting(state, &hart->retire, held);
 	if (state->transfers)
 		set_transfers(&hart->retire, held);
 }

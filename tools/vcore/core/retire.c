@@ -26,6 +26,7 @@ void retire_begin(struct hart *hart, uint64_t start)
 	golden_forget(hart);
 	memset(&hart->group, 0, sizeof(hart->group));
 	retire->stage.accounted = start;
+	transfer_clock_reset(&retire->clock, start, true);
 	counters_begin(&hart->counters, start);
 	memset(&hart->meeting, 0, sizeof(hart->meeting));
 	memset(&hart->met, 0, sizeof(hart->met));
@@ -87,12 +88,12 @@ void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target
 	struct transfer transfer = {
 		.source = insn->pc,
 		.target = target,
-		.type = transfer_type(insn, target),
+		.data = transfer_type(insn, target),
 		.mispredicted = cause & PESA_CAUSE_BRANCH_MISPREDICT,
 	};
 
 	if (sink->record_transfer)
 		sink->record_transfer(hart, insn, &transfer);
 	else
-		retire_push_transfer(&hart->retire, &transfer);
+		retire_push_transfer(&hart->retire, transfer, hart->retire.stage.cycle);
 }

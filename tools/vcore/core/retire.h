@@ -7,13 +7,22 @@
 
 #include "decoder/core/retirement.h"
 #include "decoder/core/samplers.h"
+#include "decoder/core/transfer_cycles.h"
 #include "tools/vcore/core/insn.h"
 
 /* A control transfer record (Ssctr).  board.c passes this layout to the emulator. */
 struct transfer {
 	uint64_t source, target;
-	uint32_t type; /* PESA_CTR_* */
+	uint32_t data; /* ctrdata: PESA_CTR_*, and the cycles since the record before */
 	bool mispredicted;
+};
+
+/* The cycle counter of the records: cycles in which transfers are recorded, since the newest one. */
+struct transfer_clock {
+	uint64_t since;	  /* the cycle from which on it counts */
+	uint64_t counted; /* before that */
+	bool runs;
+	bool valid; /* no cycle was missed */
 };
 
 #define SAMPLES_WAITING 64u
@@ -53,6 +62,7 @@ struct retire {
 	uint32_t transfer_mask;	 /* its size - 1 */
 	uint32_t transfer_next;	 /* place of the next record, modulo the ring's size */
 	uint32_t transfer_count; /* valid records from the newest on, at most ctr_depth */
+	struct transfer_clock clock;
 };
 
 /* The passage of one instruction through the pipeline, as the retire stage needs it. */
@@ -80,7 +90,8 @@ struct sample_sink {
 	/* Return the number of cycles to the next sample. */
 	uint64_t (*interval)(struct hart *hart);
 	void (*deliver)(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record);
-	/* Record a control transfer by `insn`, or not; NULL: record all. */
+	/* Record a control transfer by `insn`, or not, which retires in the cycle of the open group;
+	 * NULL: record all. */
 	void (*record_transfer)(struct hart *hart, const struct insn *insn,
 				const struct transfer *transfer);
 	/*
@@ -105,12 +116,45 @@ void retire_begin(struct hart *hart, uint64_t start);
  */
 void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record,
 		   const struct insn *oldest, const struct insn *youngest);
-/* Record a transfer as the newest; forget the newest one. */
-static inline void retire_push_transfer(struct retire *retire, const struct transfer *transfer)
+/*
+ * The cycle counter begins anew at `cycle`, and the count of the next record is not valid; stops;
+ * goes on.
+ */
+static inline void transfer_clock_reset(struct transfer_clock *clock, uint64_t cycle, bool runs)
 {
-	retire->transfers[retire->transfer_next++ & retire->transfer_mask] = *transfer;
+	*clock = (struct transfer_clock){.since = cycle, .runs = runs};
+}
+
+static inline void transfer_clock_stop(struct transfer_clock *clock, uint64_t cycle)
+{
+	if (clock->runs)
+		clock->counted += cycle - clock->since;
+	clock->runs = false;
+}
+
+static inline void transfer_clock_go_on(struct transfer_clock *clock, uint64_t cycle)
+{
+	if (clock->runs)
+		return;
+	clock->since = cycle;
+	clock->runs = true;
+}
+
+/* Record a transfer that retires in `cycle` as the newest, with the cycles since the one before. */
+static inline void retire_push_transfer(struct retire *retire, struct transfer transfer,
+					uint64_t cycle)
+{
+	struct transfer_clock *clock = &retire->clock;
+
+	if (clock->valid)
+		transfer.data |= transfer_cycles_encode(
+			clock->counted + (clock->runs ? cycle - clock->since : 0));
+	*clock = (struct transfer_clock){.since = cycle, .runs = clock->runs, .valid = true};
+	retire->transfers[retire->transfer_next++ & retire->transfer_mask] = transfer;
 	retire->transfer_count += retire->transfer_count < retire->ctr_depth;
 }
+
+/* Forget the newest record. */
 
 static inline void retire_pop_transfer(struct retire *retire)
 {

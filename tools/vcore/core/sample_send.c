@@ -74,7 +74,7 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	bool cut = false;
 	uint32_t count = retire->transfer_count;
 
-	if (sampler != VCORE_SAMPLER_SHPMS)
+	if (!vcore_sampler_has_branches(sampler))
 		count = 0;
 
 	record->version = PESA_RECORD_VERSION;
@@ -87,6 +87,7 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 		branches[i] = (struct pesa_branch_entry){
 			.from = transfer->source,
 			.to = transfer->target,
+			.flags = transfer_cycles_flags(transfer->data),
 		};
 	}
 	message.sample.period = process->control->period;

@@ -87,6 +87,7 @@ static void resume_pipeline(struct hart *hart)
 	memory_set_untimed(pipeline_memory(hart->pipeline), false);
 	/* What was executed meanwhile is not among the transfers. */
 	hart->retire.transfer_count = 0;
+	transfer_clock_reset(&hart->retire.clock, next_cycle(hart), true);
 }
 
 void sampled_begin(struct hart *hart)
