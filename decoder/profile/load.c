@@ -521,8 +521,7 @@ static inline bool count_offered(struct profile_loader *loader,
 	if (is_filtered(loader, sample))
 		return true;
 	if (loader->counted || takes_branches(loader, sample->attribute) ||
-	    !has_raw(loader, sample) ||
-	    !raw_record_read(sample->raw, sample->raw_size, &record) ||
+	    !has_raw(loader, sample) || !raw_record_read(sample->raw, sample->raw_size, &record) ||
 	    !(record.flags & PESA_RECORD_HAS_DETAILS))
 		return false;
 	once = pesa_times_once(period_of(loader, sample));

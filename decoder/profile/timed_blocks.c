@@ -13,7 +13,8 @@
 
 /* What was seen of a block with one count of cycles. */
 struct tally {
-	uint32_t block; /* its number, in the order in which blocks were seen; then in that of blocks */
+	uint32_t
+		block; /* its number, in the order in which blocks were seen; then in that of blocks */
 	struct pesa_timed_count count;
 };
 
@@ -63,8 +64,8 @@ static struct pesa_error *find_block(struct pesa_timed_blocks *blocks, struct pe
 	if (error)
 		return error;
 	*number = hash_index_add(&blocks->block_index, hash);
-	blocks->block[*number] = (struct pesa_timed_block){
-		.dso = start.dso, .start = start.address, .last = last};
+	blocks->block[*number] =
+		(struct pesa_timed_block){.dso = start.dso, .start = start.address, .last = last};
 	return NULL;
 }
 
@@ -273,8 +274,7 @@ struct pesa_error *pesa_timed_blocks_finish(struct pesa_timed_blocks *blocks,
 	struct pesa_error *error;
 
 	for (uint32_t i = 0; i < blocks->block_index.count; i++)
-		blocks->block[i].dso =
-			pesa_profile_dso_of_number(profile, blocks->block[i].dso);
+		blocks->block[i].dso = pesa_profile_dso_of_number(profile, blocks->block[i].dso);
 	error = sort_blocks(blocks);
 	return error ? error : sort_tallies(blocks);
 }

@@ -280,8 +280,7 @@ static void record_transfer(const struct pesa_pipeline *pipeline, struct pipelin
 			    const struct retirement_passage *passage)
 {
 	uint64_t cycle = hart->retirement.cycle;
-	uint32_t data =
-		hart->branch_count ? transfer_cycles_encode(cycle - hart->branch_cycle) : 0;
+	uint32_t data = hart->branch_count ? transfer_cycles_encode(cycle - hart->branch_cycle) : 0;
 
 	hart->branches[hart->branch_count++ % pipeline->options.ctr_depth] =
 		(struct pesa_branch_entry){.from = ((const struct exact_insn *)passage->insn)->pc,

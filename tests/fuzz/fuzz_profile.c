@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any bytes as a perf.data file, loaded into a profile: weights are conserved and everything that a
- * profile hands out can be read; stacks of it are exported with all cycles, and in another format.
+ * profile hands out can be read; stacks of it are exported with all cycles, and in another format; timed blocks add up.
  * Maps of /proc/self/fd/900 have RISC-V text.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "pesa/estimate.h"
 #include "pesa/export.h"
 #include "pesa/profile.h"
+#include "pesa/timed_blocks.h"
 #include "tests/elf_file.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -134,6 +136,51 @@ static void check_exports(struct pesa_export *rows, const struct pesa_profile *p
 	pesa_symbols_free(symbols);
 }
 
+/* Timed blocks: they add up to the periods of their samples, and distributions to blocks. */
+static void check_timed(const char *path)
+{
+	struct pesa_timed_blocks *blocks = pesa_timed_blocks_create();
+	const struct pesa_timed_totals *totals;
+	struct pesa_profile_options options;
+	struct pesa_profile *profile;
+	struct pesa_error *error;
+	double cycles;
+
+	if (!blocks)
+		abort();
+	pesa_profile_options_default(&options);
+	options.listener = pesa_timed_blocks_listener(blocks);
+	error = pesa_profile_load(path, &options, &profile);
+	if (error) {
+		pesa_error_free(error);
+		pesa_timed_blocks_free(blocks);
+		return;
+	}
+	if (pesa_timed_blocks_finish(blocks, profile))
+		abort();
+	totals = pesa_timed_blocks_totals(blocks);
+	cycles = totals->broken;
+	for (size_t i = 0; i < pesa_timed_blocks_count(blocks); i++) {
+		const struct pesa_timed_block *block = pesa_timed_blocks_at(blocks, i);
+		size_t count;
+		const struct pesa_timed_count *counts =
+			pesa_timed_blocks_distribution(blocks, i, &count);
+		uint64_t seen = 0;
+
+		for (size_t k = 0; k < count; k++)
+			seen += counts[k].seen;
+		if (seen != block->seen || block->dso >= pesa_profile_dso_count(profile) ||
+		    pesa_timed_blocks_from(blocks, block->dso, block->start) > i ||
+		    pesa_timed_blocks_quantile(blocks, i, 1) > PESA_BRANCH_CYCLES_MOST)
+			abort();
+		cycles += block->cycles;
+	}
+	if (!(fabs(cycles - totals->cycles) <= 1e-6 * totals->cycles))
+		abort();
+	pesa_profile_free(profile);
+	pesa_timed_blocks_free(blocks);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pesa_profile_options options;
@@ -159,6 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pesa_profile_free(profile);
 	}
 	pesa_export_free(rows);
+	check_timed(path);
 	close(descriptor);
 	return 0;
 }

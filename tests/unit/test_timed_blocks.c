@@ -279,8 +279,7 @@ static void what_is_no_straight_line_is_said_and_no_block(void **state)
 		/* backwards; to another binary; too long; and one block */
 		{.entry = {{TEXT + 6, TEXT + 8, 1}, {TEXT + 6, TEXT + 8, 0}}},
 		{.entry = {{ELSEWHERE, TEXT, 2}, {TEXT + 2, TEXT + 8, 0}}},
-		{.entry = {{ELSEWHERE + PESA_TIMED_BLOCK_MOST, TEXT, 3},
-			   {TEXT + 2, ELSEWHERE, 0}}},
+		{.entry = {{ELSEWHERE + PESA_TIMED_BLOCK_MOST, TEXT, 3}, {TEXT + 2, ELSEWHERE, 0}}},
 		{.entry = {{ELSEWHERE + PESA_TIMED_BLOCK_MOST - 2, TEXT, PESA_BRANCH_CYCLES_MOST},
 			   {TEXT + 2, ELSEWHERE, 0}}},
 	};

@@ -62,8 +62,7 @@ struct pesa_error *report_blocks(const struct block_table *table, double limit)
 	if (shown < count)
 		fprintf(table->terminal->out,
 			"%8s %8s  in %zu more below %g%% each (--percent-limit 0)\n",
-			ui_share(share,
-				 rest / pesa_timed_blocks_totals(table->timed)->cycles),
+			ui_share(share, rest / pesa_timed_blocks_totals(table->timed)->cycles),
 			profile_amount(table->input, cycles, rest), count - shown, limit * 100);
 	ui_text_free(&line);
 	free(ranked);

@@ -592,8 +592,8 @@ static bool is_interactive(const struct report_options *wanted)
 	const char *terminal = getenv("TERM");
 
 	return !wanted->text && !wanted->html && !wanted->input.json && !wanted->input.no_pager &&
-	       !wanted->graph && !wanted->root && !wanted->block && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-	       terminal && *terminal && strcmp(terminal, "dumb") != 0;
+	       !wanted->graph && !wanted->root && !wanted->block && isatty(STDIN_FILENO) &&
+	       isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
 /* Run the program that shows it.  Returns if that is impossible, after a message. */

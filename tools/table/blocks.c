@@ -7,7 +7,7 @@
 #include "tools/ui/text.h"
 
 #define NAME_COLUMNS 40
-#define BAR_COLUMNS  10   /* of the distribution */
+#define BAR_COLUMNS  10	  /* of the distribution */
 #define LOW	     0.05 /* shares of the executions: the distribution is shown between these */
 #define HIGH	     0.95
 
@@ -129,10 +129,9 @@ static void add_place(const struct block_table *table, const struct pesa_timed_b
 void block_table_heading(const struct block_table *table, struct ui_text *line)
 {
 	ui_text_add(line, "%s%8s %8s %8s %8s %8s %6s %5s %-24s  %-16s  Block%s",
-		    ui_style(table->terminal, UI_BOLD), "Share",
-		    profile_amount_title(table->input), "Execs", "Cyc/exec", "Median", "IPC",
-		    "Insns", "    5% of executions  95%", "Binary",
-		    ui_style(table->terminal, UI_PLAIN));
+		    ui_style(table->terminal, UI_BOLD), "Share", profile_amount_title(table->input),
+		    "Execs", "Cyc/exec", "Median", "IPC", "Insns", "    5% of executions  95%",
+		    "Binary", ui_style(table->terminal, UI_PLAIN));
 }
 
 void block_table_row(const struct block_table *table, size_t index, struct ui_text *line)
@@ -229,9 +228,8 @@ json_object *block_json(const struct block_table *table, size_t index)
 	json_object_object_add(object, "executions",
 			       has_executions(table) ? ui_json_number(block->executions) : NULL);
 	json_object_object_add(object, "cycles_per_execution", ui_json_number(mean_of(block)));
-	json_object_object_add(
-		object, "median",
-		ui_json_count(pesa_timed_blocks_quantile(table->timed, index, 0.5)));
+	json_object_object_add(object, "median",
+			       ui_json_count(pesa_timed_blocks_quantile(table->timed, index, 0.5)));
 	json_object_object_add(object, "seen", ui_json_count(block->seen));
 	json_object_object_add(object, "saturated", ui_json_count(block->saturated));
 	for (size_t i = 0; i < count; i++) {

@@ -147,8 +147,8 @@ static inline void retire_push_transfer(struct retire *retire, struct transfer t
 	struct transfer_clock *clock = &retire->clock;
 
 	if (clock->valid)
-		transfer.data |= transfer_cycles_encode(
-			clock->counted + (clock->runs ? cycle - clock->since : 0));
+		transfer.data |= transfer_cycles_encode(clock->counted +
+							(clock->runs ? cycle - clock->since : 0));
 	*clock = (struct transfer_clock){.since = cycle, .runs = clock->runs, .valid = true};
 	retire->transfers[retire->transfer_next++ & retire->transfer_mask] = transfer;
 	retire->transfer_count += retire->transfer_count < retire->ctr_depth;
