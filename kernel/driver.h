@@ -31,6 +31,7 @@
 
 #include "pesa/csr.h"
 #include "pesa/record.h"
+#include "pesa/transfer.h"
 
 #define PESA_NAME		"pesa"
 

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "pesa/csr.h"
 #include "pesa/event.h"
+#include "pesa/transfer.h"
 
 /* The bits of ctrdata for a valid count. */
 static inline uint32_t transfer_cycles_encode(uint64_t cycles)

@@ -117,7 +117,7 @@
 #define PESA_CSR_SISELECT     0x150 /**< which entry the three registers below are */
 #define PESA_CSR_SIREG	      0x151 /**< ctrsource: PC of the transfer, and PESA_CTR_SOURCE_V */
 #define PESA_CSR_SIREG2	      0x152 /**< ctrtarget: where it went, and PESA_CTR_TARGET_MISP */
-#define PESA_CSR_SIREG3	      0x153 /**< ctrdata: its type, and the cycles since the one before */
+#define PESA_CSR_SIREG3	      0x153 /**< ctrdata: its type */
 #define PESA_CTR_SELECT_FIRST 0x200 /**< siselect of the newest entry */
 #define PESA_CTR_DEPTH_LEAST  16    /**< sctrdepth 0; 1 is twice that, and so on */
 #define PESA_CTR_DEPTH_MOST   256   /**< entries of the largest sctrdepth */
@@ -139,27 +139,6 @@
 #define PESA_CTR_SOURCE_V	   1	      /**< the entry is valid */
 #define PESA_CTR_TARGET_MISP	   1	      /**< the transfer was mispredicted */
 #define PESA_CTR_DATA_TYPE_MASK	   0xf	      /**< PESA_CTR_EXCEPTION to PESA_CTR_OTHER_DIRECT */
-/*
- * ctrdata: cycles since the record before, of those in which transfers are recorded.  A mantissa of 12
- * bits and an exponent e: the mantissa itself where e is 0, else (2^12 + mantissa) 2^(e - 1).
- */
-#define PESA_CTR_DATA_CCV	0x8000	  /**< the count is valid */
-#define PESA_CTR_DATA_CCM_SHIFT 16	  /**< mantissa */
-#define PESA_CTR_DATA_CCM_BITS	12	  /**< its width */
-#define PESA_CTR_DATA_CCM_MASK	0xfff	  /**< of the shifted value */
-#define PESA_CTR_DATA_CCE_SHIFT 28	  /**< exponent */
-#define PESA_CTR_DATA_CCE_MASK	0xf	  /**< of the shifted value */
-#define PESA_CTR_CYCLES_MOST	134201344 /**< the largest count that the fields can have */
-/** The mantissa of a ctrdata. */
-#define PESA_CTR_DATA_CCM(data) ((data) >> PESA_CTR_DATA_CCM_SHIFT & PESA_CTR_DATA_CCM_MASK)
-/** The exponent of a ctrdata. */
-#define PESA_CTR_DATA_CCE(data) ((data) >> PESA_CTR_DATA_CCE_SHIFT & PESA_CTR_DATA_CCE_MASK)
-/** The cycles of a ctrdata whose count is valid. */
-#define PESA_CTR_DATA_CYCLES(data)                                                          \
-	(PESA_CTR_DATA_CCE(data)                                                            \
-		 ? ((1u << PESA_CTR_DATA_CCM_BITS) + (unsigned int)PESA_CTR_DATA_CCM(data)) \
-			   << (PESA_CTR_DATA_CCE(data) - 1)                                 \
-		 : (unsigned int)PESA_CTR_DATA_CCM(data))
 
 /* ctrdata: the type of a transfer. */
 #define PESA_CTR_EXCEPTION	1  /**< to the handler of an exception */

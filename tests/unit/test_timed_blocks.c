@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "decoder/core/transfer_cycles.h"
+#include "pesa/csr.h"
 #include "pesa/timed_blocks.h"
 #include "tests/elf_file.h"
 #include "tests/temporary_folder.h"
