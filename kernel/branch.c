@@ -175,6 +175,18 @@ static unsigned int pesa_branch_cycles(u64 data)
 	return min_t(unsigned int, PESA_CTR_DATA_CYCLES(data), U16_MAX);
 }
 
+/*
+ * Whether nothing older than a record belongs to the path that it is of: on a hart that counts cycles,
+ * it is the first after recording was interrupted.  Call stacks are no paths.
+ */
+static bool pesa_branch_begins_path(struct pesa_hart *hart, const struct perf_event *event,
+				    u64 data)
+{
+	if (data & PESA_CTR_DATA_CCV)
+		hart->counts_cycles = true;
+	return hart->counts_cycles && !(data & PESA_CTR_DATA_CCV) && !pesa_has_call_stack(event);
+}
+
 void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 {
 	bool kernel = event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_KERNEL;
@@ -212,6 +224,8 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 			.priv = pesa_is_kernel(target) ? PERF_BR_PRIV_KERNEL : PERF_BR_PRIV_USER,
 		};
 		stack->nr++;
+		if (pesa_branch_begins_path(hart, event, data))
+			break;
 	}
 	csr_write(PESA_CSR_SISELECT, selected);
 	/* The other bits say where the entries are. */

@@ -100,6 +100,7 @@ struct pesa_hart {
 	bool autorun_mode;	  /* the counter is in AutoRun: no interrupt for each sample */
 	bool asleep;		  /* the hart sleeps; restart `event` when it wakes */
 	bool keeps_calls;	  /* the control transfer records are the call stack of the task */
+	bool counts_cycles;	  /* control transfer records have had valid cycle counts */
 	u32 counter_mask;	  /* writable bits of the counter */
 	/* Event of the last sample, or NULL; overflows discarded since are charged to it. */
 	struct perf_event *owner;

@@ -75,7 +75,6 @@ struct board_hart {
 	unsigned int event; /* the selected event: PESA_SELECT_CYCLES or the number of an event */
 	uint64_t counted;   /* count of events other than cycles */
 	uint64_t transfers; /* sctrctl: which transfers are recorded; 0: none */
-	uint64_t frozen;    /* what it was when a sample froze the records; else 0 */
 	uint64_t trapped;   /* where execution was at the last trap to supervisor mode */
 	uint64_t samples[BOARD_FATES];
 };
@@ -115,12 +114,6 @@ static void set_transfers(struct retire *retire, const struct board_transfers *h
 		*retire_newest_transfer(retire, i) = held->newest[i];
 }
 
-/* The cycle in which a sample is taken: of cycles, or of an event of the open group. */
-static uint64_t sampled_cycle(const struct retire *retire)
-{
-	return retire->next_sample == UINT64_MAX ? retire->stage.cycle : retire->next_sample;
-}
-
 static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
 {
 	struct board *board = hart->process->board;
@@ -144,11 +137,8 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	state->samples[fate]++;
 	/* A sample freezes the records if LCOFIFRZ is set; a call stack goes on unseen. */
 	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ &&
-	    !(state->transfers & PESA_CTR_CONTROL_RASEMU)) {
-		state->frozen = state->transfers;
+	    !(state->transfers & PESA_CTR_CONTROL_RASEMU))
 		state->transfers = 0;
-		transfer_clock_stop(&hart->retire.clock, sampled_cycle(&hart->retire));
-	}
 }
 
 static void count_event(struct hart *hart, const struct passage *passage)
@@ -292,23 +282,6 @@ static void on_select(unsigned int index, unsigned int event)
 		board_process->board->hart[index].event = event;
 }
 
-/*
- * The cycle counter of the records goes on where software thaws what a sample froze, and begins anew where
- * it selects other transfers or cleared the records.  It is supervisor mode that does so.
- */
-static void begin_counting(struct board_hart *state, struct retire *retire,
-			   const struct board_transfers *held)
-{
-	bool runs = state->transfers & PESA_CTR_CONTROL_S;
-	uint64_t cycle = retire->stage.accounted;
-
-	if (!state->transfers || state->transfers != state->frozen || !held->count)
-		transfer_clock_reset(&retire->clock, cycle, runs);
-	else if (runs)
-		transfer_clock_go_on(&retire->clock, cycle);
-	state->frozen = 0;
-}
-
 /* Software selected the transfers to record, after those that are held. */
 static void on_transfers(unsigned int index, uint64_t control, const struct board_transfers *held)
 {
@@ -321,7 +294,10 @@ static void on_transfers(unsigned int index, uint64_t control, const struct boar
 	if (state->period)
 		hart_consume(hart, true);
 	state->transfers = control & (PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S) ? control : 0;
-	begin_counting(state, &hart->retire, held);
+	/* Also where software thaws what a sample froze: what retired from the sampled cycle to the
+	 * interrupt was not recorded. */
+	transfer_clock_reset(&hart->retire.clock, hart->retire.stage.accounted,
+			     state->transfers & PESA_CTR_CONTROL_S);
 	if (state->transfers)
 		set_transfers(&hart->retire, held);
 }
