@@ -513,6 +513,7 @@ pictures: all
 accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py --sampled -o Documentation/accuracy.md
+	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py --timed -o Documentation/accuracy.md
 
 # Cost of the unit, what it discards, what each field is worth.
 ablation: all tests
@@ -565,7 +566,7 @@ install-driver-source:
 	install -d $(driver_source)/include/pesa
 	install -m 644 kernel/Kbuild $(wildcard kernel/*.[ch]) $(driver_source)/
 	sed 's|@VERSION@|$(VERSION)|' kernel/dkms.conf > $(driver_source)/dkms.conf
-	install -m 644 include/pesa/csr.h include/pesa/record.h $(driver_source)/include/pesa/
+	install -m 644 include/pesa/csr.h include/pesa/record.h include/pesa/transfer.h $(driver_source)/include/pesa/
 
 uninstall:
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/include/pesa $(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) \

@@ -165,8 +165,8 @@ static u64 pesa_newest_index(const struct pesa_pmu *pesa, const struct perf_even
 }
 
 /*
- * The cycles since the record before, as perf has them: 0 where the count is not valid, and the largest
- * that the entry can have for all that are larger.
+ * The cycles since the record before, as perf has them: 0 where the count is not valid, and the
+ * largest that the entry can have for all that are larger.
  */
 static unsigned int pesa_branch_cycles(u64 data)
 {
@@ -176,8 +176,8 @@ static unsigned int pesa_branch_cycles(u64 data)
 }
 
 /*
- * Whether nothing older than a record belongs to the path that it is of: on a hart that counts cycles,
- * it is the first after recording was interrupted.  Call stacks are no paths.
+ * Whether nothing older than a record belongs to the path that it is of: on a hart that counts
+ * cycles, it is the first after recording was interrupted.  Call stacks are no paths.
  */
 static bool pesa_branch_begins_path(struct pesa_hart *hart, const struct perf_event *event,
 				    u64 data)
