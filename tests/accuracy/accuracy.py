@@ -11,6 +11,7 @@ that was interrupted goes on where it was, with the same build.
   tests/accuracy/accuracy.py [-o FILE] [--samples N] [--programs NAMES] [--cores NAMES] [--json FILE]
   tests/accuracy/accuracy.py --topdown ...    the top-down shares alone: one short run of each, no exact profile
   tests/accuracy/accuracy.py --sampled ...    sampled recordings (sampled.py): a section of the document
+  tests/accuracy/accuracy.py --timed ...      timed branches (timed.py): another section
 
 O is the build directory; programs are built into it by tools/programs where they are missing.
 """
@@ -600,6 +601,7 @@ def main():
     parser.add_argument("--cores", help="a comma list; default: all that are described")
     parser.add_argument("--topdown", action="store_true", help="top-down shares alone, from one short run of each program")
     parser.add_argument("--sampled", action="store_true", help="sampled recordings alone: their section of the document")
+    parser.add_argument("--timed", action="store_true", help="timed branches alone: their section of the document")
     parser.add_argument("--cycles", type=float, default=1e9, help="of --sampled: cycles of each program (1e9)")
     arguments = parser.parse_args()
     cores = arguments.cores.split(",") if arguments.cores else sorted(os.listdir(os.path.join(O, "share/pesa/cores")))
@@ -626,6 +628,14 @@ def main():
             return 1
         return 0
     jobs = [(name, core) for core in cores for name in names]
+    if arguments.timed:
+        import timed  # pylint: disable=import-outside-toplevel
+        try:
+            timed.main(jobs, arguments.output, arguments.samples, known, command)
+        except Failed as failure:
+            print(f"accuracy: {failure}", file=sys.stderr)
+            return 1
+        return 0
     if arguments.topdown:
         try:
             results = [measure_topdown(name, core, arguments.samples, known.get(f"{name} {core}")) for name, core in jobs]
