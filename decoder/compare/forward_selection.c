@@ -29,6 +29,7 @@
 #define SEVERAL_BLOCKS	     0.8
 #define SLOWER_LEAST	     2.0 /* effective number of instructions that become slower */
 #define SLOWER_EXPLAINED     0.7 /* of the instructions and basic blocks that it touches */
+#define SLOWER_EXACTLY	     0.9 /* the same, out of order */
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
  * saturated. */
@@ -185,16 +186,17 @@ static bool explains_several_blocks(const struct compare_search *search,
 /*
  * Whether a candidate makes several instructions slower, and explains most of what it touches.  On an
  * in-order core the instruction that waits is the one that stalls, so that one load that waits for a store
- * makes one instruction slower.
+ * makes one instruction slower.  Out of order it makes several slower, so that nearly all has to be
+ * explained.
  */
 static bool explains_several_instructions(const struct compare_search *search,
 					  const struct compare_candidate *candidate)
 {
+	double least = pesa_mca_model_is_out_of_order(search->original) ? SLOWER_EXACTLY
+									: SLOWER_EXPLAINED;
 	struct compare_touched touched;
 	double sum = 0, squares = 0;
 
-	if (pesa_mca_model_is_out_of_order(search->original))
-		return false;
 	for (uint32_t i = 0; i < candidate->effects; i++) {
 		double slower = fmax(0, candidate->effect[i].cycles);
 
@@ -203,8 +205,8 @@ static bool explains_several_instructions(const struct compare_search *search,
 	}
 	touched = compare_touch(search, candidate);
 	return sum * sum >= SLOWER_LEAST * squares &&
-	       compare_part_explained(touched.node[0], touched.node[1]) >= SLOWER_EXPLAINED &&
-	       compare_part_explained(touched.block[0], touched.block[1]) >= SLOWER_EXPLAINED;
+	       compare_part_explained(touched.node[0], touched.node[1]) >= least &&
+	       compare_part_explained(touched.block[0], touched.block[1]) >= least;
 }
 
 /* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
@@ -434,13 +436,27 @@ static int second_value(const struct compare_search *search,
 	return latency > first_value(candidate) ? latency : 0;
 }
 
+/* Try another first value, and keep the one that explains more. */
+static struct pesa_error *try_another(struct compare_search *search,
+				      struct compare_candidate *candidate, int value)
+{
+	double gain = candidate->theta > 0 ? candidate->gain : 0;
+	int first = candidate->value;
+	struct pesa_error *error = compare_try(search, candidate, value);
+
+	return error || (candidate->theta > 0 && candidate->gain > gain)
+		       ? error
+		       : compare_try(search, candidate, first);
+}
+
 static struct pesa_error *try_steps(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
+	bool (*is_seen)(const struct compare_search *, const struct compare_candidate *) =
+		search->screen.active ? is_promising : is_visible;
 	int value = candidate->model_value, smaller = value - (value >= 8 ? value / 4 : 1);
-	int larger = second_value(search, candidate), first;
+	int larger = second_value(search, candidate);
 	struct pesa_error *error;
-	double gain;
 
 	if (candidate->only_smaller)
 		return may_be_smaller(search, candidate) ? compare_try(search, candidate, smaller)
@@ -451,15 +467,16 @@ static struct pesa_error *try_steps(struct compare_search *search,
 		return compare_try(search, candidate, smaller);
 	if (error || !larger)
 		return error;
-	if (!(search->screen.active ? is_promising : is_visible)(search, candidate))
-		return compare_try(search, candidate, larger);
-	if (candidate->theta < FAR)
-		return NULL;
+	if (!is_seen(search, candidate)) {
+		error = compare_try(search, candidate, larger);
+		/* What completes in order waits to issue if it takes less than what is before it. */
+		if (!error && candidate->kind == PESA_COMPARE_LATENCY &&
+		    may_be_smaller(search, candidate) && !is_seen(search, candidate))
+			error = try_another(search, candidate, value / 2);
+		return error;
+	}
 	/* The first step goes a small part of the way, and may be hidden for most of it. */
-	first = candidate->value;
-	gain = candidate->gain;
-	error = compare_try(search, candidate, larger);
-	return error || candidate->gain > gain ? error : compare_try(search, candidate, first);
+	return candidate->theta < FAR ? NULL : try_another(search, candidate, larger);
 }
 
 struct pesa_error *compare_try_first(struct compare_search *search,
