@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "decoder/compare/search.h"
 
@@ -15,6 +16,10 @@
 #define LEFT_MOST	0.7
 #define LEFT_LEAST	0.15
 #define LEFT_DEVIATIONS 12.0 /* standard errors from which LEFT_LEAST is enough */
+/* The same of a finding that explains nearly all of what it touches, of instructions and of blocks, in
+ * several blocks. */
+#define LEFT_EXPLAINED	       0.9
+#define LEFT_EXPLAINED_SEVERAL 6.0
 
 /*
  * A finding that hardly moves the program as a whole makes some instructions as much faster as others
@@ -39,6 +44,7 @@
 /* Which evidence is enough on which cores.  Out of order it is often chance which instruction of a
  * block waits.  In order it is not, but one block may have many other reasons; and a change of a whole
  * entry that explains blocks, and not their instructions, is often one of a single opcode. */
+/* Of a single opcode there are so many candidates that some explain a block by chance. */
 enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAST };
 
 /* Of one basic block nearly all has to be explained: a coincidence is more likely there. */
@@ -47,11 +53,31 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ONE_BLOCKS	 0.75
 #define ONE_ALL		 0.8 /* of the block, whatever of its instructions */
 #define ONE_DEVIATIONS	 5.0 /* planted ones have ten and more */
+/* Of a number: an engine is wrong by less in many a block (a loop of 35.5 cycles around a division of 34). */
+#define ONE_STEP_LEAST 0.1
 /* How often a block ran is an estimate itself, but not wrong by so much.  Where it is no chance either which
  * instruction waits, in order, fewer standard errors are enough, with nearly all explained. */
-#define ONE_LARGE	    0.05 /* of the core time */
-#define ONE_LARGE_EXPLAINED 0.9	 /* of instructions and of the block */
-#define ONE_LARGE_EXACTLY   0.95 /* the same, out of order: engines are less exact there */
+#define ONE_LARGE	      0.05 /* of the core time */
+#define ONE_LARGE_EXPLAINED   0.9  /* of instructions and of the block */
+#define ONE_LARGE_EXACTLY     0.95 /* the same, out of order: engines are less exact there */
+#define ONE_LARGEST	      0.08 /* of the core time */
+#define ONE_LARGEST_EXPLAINED 0.8
+
+/*
+ * What a finding that lacks evidence moves within blocks is wrong again without it, beside all that the
+ * others explain.  So if one explains so much of its blocks, its instructions count as with all findings.
+ */
+#define BESIDE_BLOCKS 0.8
+
+/*
+ * Several wrong entries in few basic blocks have few standard errors each.  Where blocks differed by much,
+ * and next to nothing is left with all findings in the model, fewer are enough.
+ */
+#define ALL_LEAST	 0.1 /* of the core time, by which blocks differed */
+#define ALL_LEFT	 0.1 /* of that */
+#define ALL_DEVIATIONS	 3.5
+#define ALL_INSTRUCTIONS 0.6 /* parts explained */
+#define ALL_BLOCKS	 0.8
 
 /*
  * Measured with tests/accuracy/trials.py: of the findings in unmodified programs most explain less,
@@ -62,9 +88,13 @@ static const struct {
 	double deviations;
 	enum where where;
 } enough[] = {
-	{0.6, 0.15, 4.2, ANYWHERE},	      {0.6, -0.1, 10, ANYWHERE},
-	{0.45, 0.15, 4.2, IN_SEVERAL_BLOCKS}, {0.3, 0.2, 8, ANYWHERE},
-	{0.1, 0.7, 4.2, OUT_OF_ORDER},	      {0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
+	{0.6, 0.15, 4.2, ANYWHERE},
+	{0.6, -0.1, 10, ANYWHERE},
+	{0.45, 0.15, 4.2, IN_SEVERAL_BLOCKS},
+	{0.3, 0.2, 8, ANYWHERE},
+	{0.8, 0.8, 3.5, ANYWHERE},
+	{0.1, 0.7, 4.2, OUT_OF_ORDER},
+	{0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
 };
 
 /* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
@@ -82,13 +112,14 @@ static double all_that_is_left(const struct compare_search *search)
 }
 
 /* Whether evidence of this kind is enough here. */
-static bool holds(const struct compare_search *search, const struct compare_touched *touched,
-		  enum where where)
+static bool holds(const struct compare_search *search, const struct compare_candidate *candidate,
+		  const struct compare_touched *touched, enum where where)
 {
 	if (where == ANYWHERE)
 		return true;
 	if (pesa_mca_model_is_out_of_order(search->original))
-		return where != IN_SEVERAL_BLOCKS_AT_LAST;
+		return where != IN_SEVERAL_BLOCKS_AT_LAST &&
+		       (where != OUT_OF_ORDER || !candidate->opcodes);
 	if (where == OUT_OF_ORDER || (where == IN_SEVERAL_BLOCKS_AT_LAST && !search->opcodes_tried))
 		return false;
 	return compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL);
@@ -110,27 +141,56 @@ static bool is_enough_still(const struct compare_search *search,
 
 /* Whether the evidence is enough for an effect on one basic block. */
 static bool is_enough_of_one(const struct compare_search *search,
+			     const struct compare_candidate *candidate,
 			     const struct pesa_compare_finding *finding,
 			     const struct compare_touched *touched)
 {
 	bool out_of_order = pesa_mca_model_is_out_of_order(search->original);
-	double least = out_of_order ? ONE_LARGE_EXACTLY : ONE_LARGE_EXPLAINED;
+	double part = fabs(touched->sum) / search->core;
+	double least = part >= ONE_LARGEST ? ONE_LARGEST_EXPLAINED
+		       : out_of_order	   ? ONE_LARGE_EXACTLY
+					   : ONE_LARGE_EXPLAINED;
 
-	if (fabs(touched->sum) >= ONE_LARGE * search->core && finding->explained >= least &&
-	    finding->explained_blocks >= least)
+	if (abs(candidate->model_value - candidate->base_value) <
+	    ONE_STEP_LEAST * candidate->base_value)
+		return false;
+	if (part >= ONE_LARGE && finding->explained >= least && finding->explained_blocks >= least)
 		return true;
 	return finding->deviations >= ONE_DEVIATIONS &&
 	       (finding->explained_blocks >= ONE_ALL || (finding->explained >= ONE_INSTRUCTIONS &&
 							 finding->explained_blocks >= ONE_BLOCKS));
 }
 
+/* Whether the evidence is enough if all findings together explain nearly all. */
+static bool is_enough_of_all(const struct compare_search *search,
+			     const struct pesa_compare_finding *finding, double left)
+{
+	return search->compare->findings > 1 && search->at_first >= ALL_LEAST * search->core &&
+	       left <= ALL_LEFT * search->at_first && finding->deviations >= ALL_DEVIATIONS &&
+	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
+}
+
+/* How much of what is left of all differences a finding has to explain. */
+static double part_of_left(const struct pesa_compare_finding *finding,
+			   const struct compare_touched *touched)
+{
+	bool nearly_all = finding->explained >= LEFT_EXPLAINED &&
+			  finding->explained_blocks >= LEFT_EXPLAINED &&
+			  compare_is_in_blocks(touched, STILL_BLOCKS);
+
+	return finding->deviations < (nearly_all ? LEFT_EXPLAINED_SEVERAL : LEFT_DEVIATIONS)
+		       ? LEFT_MOST
+		       : LEFT_LEAST;
+}
+
 static bool is_enough(const struct compare_search *search,
+		      const struct compare_candidate *candidate,
 		      const struct pesa_compare_finding *finding,
 		      const struct compare_touched *touched, double left)
 {
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
-	double least = (finding->deviations < LEFT_DEVIATIONS ? LEFT_MOST : LEFT_LEAST) * left;
+	double least = part_of_left(finding, touched) * left;
 
 	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core &&
 	    !is_enough_still(search, finding, touched))
@@ -139,21 +199,26 @@ static bool is_enough(const struct compare_search *search,
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
+	if (is_enough_of_all(search, finding, left))
+		return true;
 	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
-	    !is_enough_of_one(search, finding, touched))
+	    !is_enough_of_one(search, candidate, finding, touched))
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&
 		    finding->explained_blocks >= enough[i].blocks &&
 		    finding->deviations >= enough[i].deviations &&
-		    holds(search, touched, enough[i].where))
+		    holds(search, candidate, touched, enough[i].where))
 			return true;
 	return false;
 }
 
-/* Determine the evidence for all findings.  `weakest`: the one that explains least, of those that
- * explain too little; NULL: all explain enough. */
-static struct pesa_error *weigh_all(struct compare_search *search,
+/*
+ * Determine the evidence for all findings.  `weakest`: the one that explains least, of those that
+ * explain too little; NULL: all explain enough.  `beside_all`: none of them was removed for want of
+ * evidence.
+ */
+static struct pesa_error *weigh_all(struct compare_search *search, bool beside_all,
 				    struct compare_candidate **weakest, double *least)
 {
 	struct pesa_error *error = NULL;
@@ -177,7 +242,11 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
 		finding->explained_blocks =
 			compare_part_explained(touched.block[1], touched.block[0]);
-		if (!is_enough(search, finding, &touched, left) &&
+		if (beside_all)
+			candidate->beside = finding->explained;
+		else if (finding->explained_blocks >= BESIDE_BLOCKS)
+			finding->explained = fmax(finding->explained, candidate->beside);
+		if (!is_enough(search, candidate, finding, &touched, left) &&
 		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;
 			*least = finding->explained;
@@ -190,7 +259,7 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 {
 	struct compare_candidate *weakest;
 	double least = 0;
-	struct pesa_error *error = weigh_all(search, &weakest, &least);
+	struct pesa_error *error = weigh_all(search, true, &weakest, &least);
 
 	while (!error && weakest) {
 		struct pesa_compare_unexplained *nearest = &search->compare->unexplained;
@@ -203,7 +272,7 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 		}
 		error = compare_eliminate(search, weakest);
 		if (!error)
-			error = weigh_all(search, &weakest, &least);
+			error = weigh_all(search, false, &weakest, &least);
 	}
 	return error;
 }

@@ -17,7 +17,9 @@
 
 #define AGAIN_MAX      2     /* searches after the first one */
 #define ORDERING_LEAST 0.001 /* executions a cycle by which what an instruction orders may matter */
-#define NEARER	       0.7 /* of the differences that are left, to be preferred to the search before */
+/* Of what all findings explain of basic blocks, by those for which there is evidence. */
+#define EXPLAINED_LEAST 0.9
+#define NEARER		0.7 /* of the differences that are left, to be preferred to the search before */
 
 static void search_free(struct compare_search *search)
 {
@@ -36,6 +38,17 @@ static void search_free(struct compare_search *search)
 	free(search->class_used);
 	free(search->sum);
 	free(search->difference);
+}
+
+static struct pesa_error *distance_of(const struct pesa_compare *compare, double *distance)
+{
+	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
+
+	if (!scratch)
+		return pesa_error_no_memory();
+	*distance = compare_block_distance(compare, NULL, scratch);
+	free(scratch);
+	return NULL;
 }
 
 /* Search among the candidates so far, one after the other. */
@@ -58,15 +71,14 @@ static struct pesa_error *select_without_evidence(struct compare_search *search)
 	return error ? error : compare_exchange(search);
 }
 
-static struct pesa_error *select_findings(struct compare_search *search)
+/* Take back the findings that lack evidence.  The model with all of them becomes the tentative one. */
+static struct pesa_error *ask_for_evidence(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
-	struct pesa_error *error = select_without_evidence(search);
 	struct pesa_mca_model *tentative = NULL;
 	unsigned int found = compare->findings;
+	struct pesa_error *error = pesa_mca_model_vary(compare->model, &tentative);
 
-	if (!error)
-		error = pesa_mca_model_vary(compare->model, &tentative);
 	if (!error)
 		error = compare_weigh_evidence(search);
 	search->lacking = compare->findings < found;
@@ -78,23 +90,48 @@ static struct pesa_error *select_findings(struct compare_search *search)
 	return error;
 }
 
+static struct pesa_error *select_findings(struct compare_search *search)
+{
+	struct pesa_error *error = select_without_evidence(search);
+
+	return error ? error : ask_for_evidence(search);
+}
+
 /*
  * Several wrong entries make all regions differ, so that the misfit that is estimated from these hides
  * them.  Search as if the misfit were that of other programs: if what is left with the findings is no
  * more than that, they explain it, and the search goes on like that.  Otherwise take them back.
+ *
+ * Findings that lack evidence may leave more than that when they are taken back: they moved time within
+ * blocks, too little to be certain.  That says nothing against the others, as long as these explain
+ * nearly all that was explained of basic blocks.
  */
 static struct pesa_error *select_trusting(struct compare_search *search)
 {
+	struct pesa_compare *compare = search->compare;
+	double before = 0, with_all = 0, left = 0;
 	struct compare_state *state;
 	struct pesa_error *error = compare_state_keep(search, &state);
+	bool usual = false;
 
+	if (!error)
+		error = distance_of(compare, &before);
 	if (!error) {
 		search->trusting = true;
-		error = select_findings(search);
+		error = select_without_evidence(search);
 	}
-	if (!error && !compare_misfit_is_usual(search)) {
+	if (!error)
+		error = distance_of(compare, &with_all);
+	if (!error) {
+		usual = compare_misfit_is_usual(search);
+		error = ask_for_evidence(search);
+	}
+	if (!error)
+		error = distance_of(compare, &left);
+	usual &= before - left >= EXPLAINED_LEAST * (before - with_all);
+	if (!error && !usual && !compare_misfit_is_usual(search)) {
 		search->trusting = false;
-		memset(&search->compare->unexplained, 0, sizeof(search->compare->unexplained));
+		memset(&compare->unexplained, 0, sizeof(compare->unexplained));
 		error = compare_state_restore(search, state);
 	}
 	compare_state_free(state);
@@ -225,6 +262,8 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);
 	if (!error)
+		error = distance_of(compare, &search.at_first);
+	if (!error)
 		error = compare_screen_choose(&search);
 	if (!error)
 		error = compare_list_candidates(&search);
@@ -291,17 +330,6 @@ static void free_outcome(struct outcome *outcome)
 	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
 	pesa_mca_model_free(outcome->model);
 	free(outcome->node);
-}
-
-static struct pesa_error *distance_of(const struct pesa_compare *compare, double *distance)
-{
-	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
-
-	if (!scratch)
-		return pesa_error_no_memory();
-	*distance = compare_block_distance(compare, NULL, scratch);
-	free(scratch);
-	return NULL;
 }
 
 /* Move the outcome out of the comparison, which has no model and no findings then. */

@@ -55,6 +55,7 @@ struct compare_candidate {
 	bool settled;	/* in this round: its value is chosen */
 	double moved;	/* change of the program's cycles */
 	double shifted; /* sum of the absolute changes of all instructions */
+	double beside;	/* part explained of instructions, with all findings in the model */
 };
 
 /* Residual of an instruction. */

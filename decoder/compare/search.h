@@ -73,7 +73,8 @@ struct compare_search {
 	bool trusting;
 	/* How much of a block's time may be attributed to the wrong instruction in it, relative. */
 	double shift;
-	double core; /* core time of the program, cycles */
+	double core;	 /* core time of the program, cycles */
+	double at_first; /* by how much all basic blocks differ without findings, cycles */
 	/* Candidate and value of search->trial, on all paths: no model is simulated twice. */
 	const struct compare_candidate *simulated;
 	int simulated_value;
