@@ -73,8 +73,9 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
  * Several wrong entries in few basic blocks have few standard errors each.  Where blocks differed by much,
  * and next to nothing is left with all findings in the model, fewer are enough.
  */
-#define ALL_LEAST	 0.1 /* of the core time, by which blocks differed */
-#define ALL_LEFT	 0.1 /* of that */
+#define ALL_LEAST	 0.1  /* of the core time, by which blocks differed */
+#define ALL_LEFT	 0.1  /* of that */
+#define ALL_OWN		 0.02 /* of the core time, by which the finding explains blocks */
 #define ALL_DEVIATIONS	 3.5
 #define ALL_INSTRUCTIONS 0.6 /* parts explained */
 #define ALL_BLOCKS	 0.8
@@ -163,9 +164,11 @@ static bool is_enough_of_one(const struct compare_search *search,
 
 /* Whether the evidence is enough if all findings together explain nearly all. */
 static bool is_enough_of_all(const struct compare_search *search,
-			     const struct pesa_compare_finding *finding, double left)
+			     const struct pesa_compare_finding *finding, double of_blocks,
+			     double left)
 {
-	return search->compare->findings > 1 && search->at_first >= ALL_LEAST * search->core &&
+	return search->compare->findings > 1 && of_blocks >= ALL_OWN * search->core &&
+	       search->at_first >= ALL_LEAST * search->core &&
 	       left <= ALL_LEFT * search->at_first && finding->deviations >= ALL_DEVIATIONS &&
 	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
 }
@@ -199,7 +202,7 @@ static bool is_enough(const struct compare_search *search,
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
-	if (is_enough_of_all(search, finding, left))
+	if (is_enough_of_all(search, finding, of_blocks, left))
 		return true;
 	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
 	    !is_enough_of_one(search, candidate, finding, touched))
