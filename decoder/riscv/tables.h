@@ -138,7 +138,9 @@ struct riscv_register_list {
 
 struct riscv_opcode {
 	struct pesa_opcode public;
-	uint64_t match, mask;
+	/* What decoding needs is in one cache line. */
+	uint64_t match __attribute__((aligned(64)));
+	uint64_t mask;
 	uint8_t table;
 	uint8_t condition;
 	uint16_t first; /* index of the first operand in riscv_operands */

@@ -97,10 +97,11 @@ unsigned int pesa_isa_xlen(const struct pesa_isa *isa);
 
 /** What holds for every instance of an opcode. */
 struct pesa_opcode {
-	const char *name;     /**< LLVM record name, e.g. "C_ADDI" */
-	const char *mnemonic; /**< as printed without aliases, e.g. "c.addi" */
-	uint32_t properties;  /**< PESA_OPCODE_* */
-	uint8_t length;	      /**< bytes: 2, 4 or 6 */
+	/* Not pointers: a table of these has no addresses that the dynamic loader has to fill in. */
+	char name[24];	     /**< LLVM record name, e.g. "C_ADDI" */
+	char mnemonic[24];   /**< as printed without aliases, e.g. "c.addi" */
+	uint32_t properties; /**< PESA_OPCODE_* */
+	uint8_t length;	     /**< bytes: 2, 4 or 6 */
 };
 
 /** Number of opcodes; ids are 0..count-1.  Ids are stable only within one build of the library.
