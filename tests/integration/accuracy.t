@@ -116,4 +116,13 @@ with tempfile.TemporaryDirectory() as folder:
         check(samplers["shpms"]["error"] < 1.1 * samplers["shpms"]["floor"]
               and error["shpms"] < 0.8 * error["next-commit"] < 0.8 * error["dispatch"],
               "shpms is at its floor, next-commit worse, dispatch worst", error)
+    # Timed branches: their section, for one program and core.
+    made = run([os.path.join(TOP, "tests/accuracy/accuracy.py"), "--timed", "--samples", "8000", "--programs", "bzip2", "--cores", "ooo-4"],
+               env=dict(os.environ, O=BUILD, PESA=PESA))
+    row = re.search(r"^\| bzip2 \| \d+ \| \d+ \| " + r" \| ".join([r"([\d.]+)"] * 6) + r" \|$", made.stdout.decode(), re.M)
+    check(made.returncode == 0 and row, "the section of timed branches is made", made.stdout.decode() + made.stderr.decode())
+    if row:
+        instruction, block = [float(value) for value in row.groups()[:3]], [float(value) for value in row.groups()[3:]]
+        check(instruction[2] < 0.9 * instruction[1] and block[2] < 0.6 * block[1],
+              "timed branches are nearer to the exact profile than interrupts that skid, by instruction and more so by block", row[0])
 end()

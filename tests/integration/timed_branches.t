@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import TOP, PESA, GUEST_CC, bail_out, check, command, core_description, end, needs, plain_environment, skip
+from tap import BUILD, TOP, PESA, GUEST_CC, bail_out, check, command, core_description, end, needs, plain_environment, skip
 
 DEPTH = 32
 work = tempfile.mkdtemp(prefix="pesa-timed-")
@@ -55,7 +55,7 @@ last:	ret
 def build():
     with open("loops.s", "w", encoding="ascii") as out:
         out.write(LOOPS)
-    for words in ([GUEST_CC, "-static", "-nostdlib", "loops.s", "-o", "loops"],
+    for words in ([GUEST_CC, "-g", "-static", "-nostdlib", "loops.s", "-o", "loops"],
                   [GUEST_CC, "-O1", "-g", "-static", "-pthread", os.path.join(TOP, "tests/data/guest/guest.c"), "-o", "guest"]):
         made = command(*words)
         if made.returncode:
@@ -198,6 +198,8 @@ def check_commands():
     text = command(PESA, "report", "--block", "-i", "loops.data")
     row = next((line for line in text.stdout.decode().splitlines() if "divide+0x0" in line), "")
     check(text.returncode == 0 and re.match(r"\s*\d+\.\d\d%", row), "pesa report --block prints the blocks", text.stdout.decode())
+    place = f"loops.s:{LOOPS[:LOOPS.index('divide:')].count(chr(10)) + 1}-{LOOPS[:LOOPS.index('bnez')].count(chr(10)) + 1}"
+    check(place in row, "with their lines of source", f"{place} {row}")
     same = command(PESA, "report", "--total-cycles", "-i", "loops.data")
     check(same.stdout == text.stdout, "perf's name of the option is known, too")
     shown = json.loads(command(PESA, "annotate", "--json", "-i", "loops.data", "divide").stdout)
@@ -239,6 +241,24 @@ def check_profiles():
     check(shown[0] == shown[1], "the profile of instructions is the same with control transfer records and without")
 
 
+def check_import(core):
+    """pesa import makes of the log what the virtual core has recorded."""
+    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
+        text = re.sub(r"^sample.ctr_depth = .*$", f"sample.ctr_depth = {DEPTH}", file.read(), flags=re.M)
+    with open("core", "w", encoding="utf-8") as out:
+        out.write(text)
+    same = ["-q", "--core", os.path.join(work, "core"), "-c", "997", "--jitter", "0"]
+    for words in (["record", *same, "--pipeline-trace", "loops.kanata", "-o", "recorded.data", "--", "./loops"],
+                  ["import", *same, "-m", "virtual-core", "-e", "loops", "-o", "imported.data", "loops.kanata"]):
+        made = command(PESA, *words, env=plain)
+        if made.returncode:
+            bail_out("pesa", words[0], made.stderr.decode())
+    recorded, imported = ([[(one["from"], one["to"], one["flags"]) for one in sample.get("branches", [])]
+                           for sample in script(name) if sample["type"] == "sample"] for name in ("recorded.data", "imported.data"))
+    check(len(recorded) > 1000 and max(flags >> 4 for stack in recorded for *_, flags in stack) > 4096 and recorded == imported,
+          f"{core}: pesa import of the log has the same stacks with the same counts", (len(recorded), len(imported)))
+
+
 def check_perf():
     """perf reads the counts where it reads the stacks."""
     if not shutil.which("perf"):
@@ -259,6 +279,7 @@ for name in ("inorder-2", "ooo-4"):
     check_blocks(name)
 check_commands()
 check_profiles()
+check_import("ooo-4")
 os.chdir("/")
 shutil.rmtree(work)
 end()

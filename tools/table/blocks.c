@@ -126,6 +126,20 @@ static void add_place(const struct block_table *table, const struct pesa_timed_b
 		ui_text_add(line, "-0x%" PRIx64, block->last);
 }
 
+/* "sort.c:12-15", where the lines of the first and the last instruction are known. */
+static void add_lines(const struct block_table *table, const struct pesa_timed_block *block,
+		      struct ui_text *line)
+{
+	struct pesa_source first = profile_source(table->input, block->dso, block->start);
+	struct pesa_source last = profile_source(table->input, block->dso, block->last);
+
+	if (!first.file || !first.line)
+		return;
+	ui_text_add_safe(line, "  %s:%u", profile_base_name(first.file), first.line);
+	if (last.file && !strcmp(last.file, first.file) && last.line != first.line)
+		ui_text_add(line, "-%u", last.line);
+}
+
 void block_table_heading(const struct block_table *table, struct ui_text *line)
 {
 	ui_text_add(line, "%s%8s %8s %8s %8s %8s %6s %5s %-24s  %-16s  Block%s",
@@ -159,6 +173,7 @@ void block_table_row(const struct block_table *table, size_t index, struct ui_te
 			table->terminal->utf8);
 	ui_text_pad(line, column + 18);
 	add_place(table, block, line);
+	add_lines(table, block, line);
 }
 
 void block_table_note(const struct block_table *table, size_t index, struct ui_text *line)
@@ -206,6 +221,7 @@ json_object *block_json(const struct block_table *table, size_t index)
 {
 	const struct pesa_timed_block *block = pesa_timed_blocks_at(table->timed, index);
 	const struct pesa_symbol *symbol = profile_symbol(table->input, block->dso, block->start);
+	const struct pesa_source source = profile_source(table->input, block->dso, block->start);
 	uint32_t instructions = instructions_of(table, block);
 	json_object *object = json_object_new_object(), *distribution = json_object_new_array();
 	size_t count;
@@ -221,6 +237,8 @@ json_object *block_json(const struct block_table *table, size_t index)
 	json_object_object_add(object, "symbol", ui_json_string(profile_symbol_name(symbol)));
 	json_object_object_add(object, "start", ui_json_count(block->start));
 	json_object_object_add(object, "last", ui_json_count(block->last));
+	json_object_object_add(object, "file", ui_json_string(source.file));
+	json_object_object_add(object, "line", source.file ? ui_json_count(source.line) : NULL);
 	json_object_object_add(object, "instructions",
 			       instructions ? ui_json_count(instructions) : NULL);
 	json_object_object_add(object, "cycles", ui_json_number(block->cycles));
