@@ -114,7 +114,7 @@ def visible(branches, size):
     what comes after it."""
     shown, more = [], 0
     for one in branches[::-1]:
-        count = one["flags"] >> 4 & 0xffff
+        count = one["cycles"]
         if one["to"] == one["from"] + size.get(one["from"], 0):
             more += count
             continue
@@ -266,7 +266,7 @@ def check_perf():
         return
     dump = subprocess.run(["perf", "script", "-D", "-i", "log.data"], capture_output=True, text=True, check=False).stdout
     counts = [int(cycles) for cycles in re.findall(r"^\.\.\.\.\. +\d+: [0-9a-f]+ -> [0-9a-f]+ (\d+) cycles", dump, re.M)]
-    own = [one["flags"] >> 4 & 0xffff for sample in script("log.data") for one in sample.get("branches", [])]
+    own = [one["cycles"] for sample in script("log.data") for one in sample.get("branches", [])]
     check(own and counts == own, "perf has the same counts", f"{counts[:20]} {own[:20]} {len(counts)} {len(own)}")
 
 

@@ -58,7 +58,7 @@ def report(path):
 def counts(path):
     """Source, target and cycles of the entries of each sample."""
     shown = subprocess.run([PESA, "script", "--json", "-i", path], capture_output=True, text=True, check=False)
-    return [[(one["from"], one["to"], one["flags"] >> 4 & 0xffff) for one in sample.get("branches", [])]
+    return [[(one["from"], one["to"], one["cycles"]) for one in sample.get("branches", [])]
             for sample in map(json.loads, shown.stdout.splitlines()) if sample["type"] == "sample"]
 
 

@@ -130,6 +130,9 @@ static json_object *branches_json(const struct pesa_sample *sample)
 		json_object_object_add(one, "from", ui_json_count(entry.from));
 		json_object_object_add(one, "to", ui_json_count(entry.to));
 		json_object_object_add(one, "flags", ui_json_count(entry.flags));
+		json_object_object_add(one, "cycles",
+				       ui_json_count(entry.flags >> PESA_BRANCH_CYCLES_SHIFT &
+						     PESA_BRANCH_CYCLES_MOST));
 		json_object_array_add(branches, one);
 	}
 	return branches;
