@@ -13,7 +13,7 @@ struct pesa_error *pesa_control_flow_create(const struct pesa_profile *profile,
 
 	if (!flow)
 		return pesa_error_no_memory();
-	flow->plain = totals->samples && totals->plain_samples == totals->samples;
+	flow->plain = totals->samples && totals->plain_samples == totals->samples && !totals->paths;
 	error = flow_graph_create(profile, symbols, &flow->graph);
 	if (!error)
 		error = flow_estimate(profile, &flow->graph, flow->plain, errors, NULL);

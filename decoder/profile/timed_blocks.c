@@ -21,8 +21,9 @@ struct tally {
 struct pesa_timed_blocks {
 	struct pesa_profile_listener listener;
 	struct pesa_timed_totals totals;
-	struct hash_index block_index, tally_index;
-	struct pesa_timed_block *block; /* until finish() with dso numbers */
+	struct hash_index block_index, tally_index, transfer_index;
+	struct pesa_timed_transfer *transfer; /* until finish() with dso numbers */
+	struct pesa_timed_block *block;	      /* until finish() with dso numbers */
 	struct tally *tally;
 	uint32_t *first; /* by block, and behind the last one: its first tally */
 	struct pesa_timed_count *count;
@@ -94,6 +95,36 @@ static struct pesa_error *find_tally(struct pesa_timed_blocks *blocks, uint32_t 
 	return NULL;
 }
 
+static struct pesa_error *add_transfer(struct pesa_timed_blocks *blocks, struct pesa_place from,
+				       struct pesa_place target, double executions)
+{
+	uint32_t hash = hash_numbers(from.address ^ (uint64_t)from.dso << 40, target.address);
+	struct pesa_error *error;
+	uint32_t number;
+
+	for (uint32_t at = hash;
+	     (number = hash_index_next(&blocks->transfer_index, &at)) != HASH_INDEX_NONE;) {
+		struct pesa_timed_transfer *transfer = &blocks->transfer[number];
+
+		if (transfer->dso != from.dso || transfer->from != from.address ||
+		    transfer->target_dso != target.dso || transfer->target != target.address)
+			continue;
+		transfer->executions += executions;
+		return NULL;
+	}
+	error = grow(&blocks->transfer_index, (void **)&blocks->transfer,
+		     sizeof(*blocks->transfer));
+	if (error)
+		return error;
+	number = hash_index_add(&blocks->transfer_index, hash);
+	blocks->transfer[number] = (struct pesa_timed_transfer){.dso = from.dso,
+								.from = from.address,
+								.target_dso = target.dso,
+								.target = target.address,
+								.executions = executions};
+	return NULL;
+}
+
 static struct pesa_branch_entry entry_of(const struct pesa_profile_branches *branches,
 					 uint64_t number)
 {
@@ -129,6 +160,9 @@ static struct pesa_error *add_span(struct pesa_timed_blocks *blocks,
 	error = find_block(blocks, start, last.address, &number);
 	if (!error)
 		error = find_tally(blocks, number, cycles, &count);
+	if (!error)
+		error = add_transfer(blocks, last, branches->locate(branches->locator, newer->to),
+				     executions);
 	if (error)
 		return error;
 	block = &blocks->block[number];
@@ -184,6 +218,8 @@ void pesa_timed_blocks_free(struct pesa_timed_blocks *blocks)
 		return;
 	hash_index_free(&blocks->block_index);
 	hash_index_free(&blocks->tally_index);
+	hash_index_free(&blocks->transfer_index);
+	free(blocks->transfer);
 	free(blocks->block);
 	free(blocks->tally);
 	free(blocks->first);
@@ -275,6 +311,12 @@ struct pesa_error *pesa_timed_blocks_finish(struct pesa_timed_blocks *blocks,
 
 	for (uint32_t i = 0; i < blocks->block_index.count; i++)
 		blocks->block[i].dso = pesa_profile_dso_of_number(profile, blocks->block[i].dso);
+	for (uint32_t i = 0; i < blocks->transfer_index.count; i++) {
+		struct pesa_timed_transfer *transfer = &blocks->transfer[i];
+
+		transfer->dso = pesa_profile_dso_of_number(profile, transfer->dso);
+		transfer->target_dso = pesa_profile_dso_of_number(profile, transfer->target_dso);
+	}
 	error = sort_blocks(blocks);
 	return error ? error : sort_tallies(blocks);
 }
@@ -335,4 +377,15 @@ uint32_t pesa_timed_blocks_quantile(const struct pesa_timed_blocks *blocks, size
 			return distribution[i].cycles;
 	}
 	return distribution[count - 1].cycles;
+}
+
+size_t pesa_timed_blocks_transfer_count(const struct pesa_timed_blocks *blocks)
+{
+	return blocks->transfer_index.count;
+}
+
+const struct pesa_timed_transfer *pesa_timed_blocks_transfer(const struct pesa_timed_blocks *blocks,
+							     size_t index)
+{
+	return &blocks->transfer[index];
 }

@@ -119,6 +119,8 @@ struct pesa_profile_totals {
 	bool is_cycles; /**< plain samples of an event that counts cycles, as `cycles` does */
 	/** The hardware names the instructions of the samples: pesa_attribute_is_tagged(). */
 	bool is_tagged;
+	/** Executions and transfers are those of branch stacks: pesa_timed_blocks_apply(). */
+	bool paths;
 };
 
 /** A sample, as a listener sees it: valid during the call. */

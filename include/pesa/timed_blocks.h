@@ -58,6 +58,15 @@ struct pesa_timed_count {
 	double executions; /**< of the program, estimated */
 };
 
+/** Transfers of control from the end of a block. */
+struct pesa_timed_transfer {
+	uint32_t dso;	     /**< dso index */
+	uint64_t from;	     /**< address, pesa_timed_block.last of some block */
+	uint32_t target_dso; /**< dso index of where it went */
+	uint64_t target;     /**< address there */
+	double executions;   /**< of the program, estimated */
+};
+
 /** Sums over the profile. */
 struct pesa_timed_totals {
 	uint64_t samples; /**< samples whose branch stack has cycle counts */
@@ -104,6 +113,22 @@ pesa_timed_blocks_distribution(const struct pesa_timed_blocks *blocks, size_t in
  * @readers @nothing_owned */
 uint32_t pesa_timed_blocks_quantile(const struct pesa_timed_blocks *blocks, size_t index,
 				    double share);
+
+/** How many different transfers there are.
+ * @readers @nothing_owned */
+size_t pesa_timed_blocks_transfer_count(const struct pesa_timed_blocks *blocks);
+/** One of them, in no order; the index must be below the count.
+ * @readers @object_owns */
+const struct pesa_timed_transfer *pesa_timed_blocks_transfer(const struct pesa_timed_blocks *blocks,
+							     size_t index);
+
+/** Give a profile of plain samples the executions, directions and transfers of the blocks in place of
+ * what is known of a PC alone: an instruction is executed with each block that holds it, and has an
+ * equal share of the block's cycles.  What pesa/control_flow.h makes of the profile then is measured
+ * (pesa_profile_totals.paths).  Pointers to instructions are invalid afterwards.
+ * @one_thread @nothing_owned */
+struct pesa_error *pesa_timed_blocks_apply(const struct pesa_timed_blocks *blocks,
+					   struct pesa_profile *profile);
 
 PESA_DECLARATIONS_END
 

@@ -175,8 +175,15 @@ static void check_timed(const char *path)
 			abort();
 		cycles += block->cycles;
 	}
-	if (!(fabs(cycles - totals->cycles) <= 1e-6 * totals->cycles))
+	if (!(fabs(cycles - totals->cycles) <= 1e-6 * totals->cycles) ||
+	    pesa_timed_blocks_apply(blocks, profile))
 		abort();
+	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++) {
+		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
+
+		if (pesa_profile_find(profile, one->dso, one->address) != one)
+			abort();
+	}
 	pesa_profile_free(profile);
 	pesa_timed_blocks_free(blocks);
 }

@@ -495,4 +495,19 @@ done = command(PESA, "record", "-q", "--core", "inorder-2", "--sampler", "lcofi"
                "./program", ROUNDS)
 done = export("llvm-sample", "plain-pc.data", "z.prof")
 check(done.returncode == 0 and "only a PC" in done.stderr, "samples without details are exported and marked", done.stderr)
+# Plain samples with branch stacks: executions and directions are what these tell.
+command(PESA, "record", "-q", "--core", "inorder-2", "--sampler", "lcofi", *SYSROOT, "-c", "1000", "--set", "sample.ctr_depth=32", "-o",
+        "stacks.data", "--", "./program", ROUNDS)
+said = export("llvm-sample", "stacks.data", "stacks.prof").stderr
+check("branch stacks" in said and "only a PC" not in said, "samples with branch stacks are exported by these", said)
+export("llvm-sample", "program.golden", "exact.prof")
+away = {}
+for name in ("exact", "stacks", "z"):
+    with open(f"{name}.prof", encoding="utf-8") as file:
+        counts = lines_of(file.read())
+    away[name] = {key: value / sum(counts.values()) for key, value in counts.items()}
+away = {name: sum(abs(away[name].get(key, 0) - away["exact"].get(key, 0)) for key in away[name].keys() | away["exact"].keys()) / 2
+        for name in ("stacks", "z")}
+print("# executions that are elsewhere than in the exact profile, with branch stacks and by PCs alone:", away)
+check(away["stacks"] < 0.05 and away["stacks"] < away["z"] / 2, "they are near the exact numbers, and cycles of PCs are not", away)
 end()

@@ -229,6 +229,36 @@ static void a_sample_is_shared_among_the_blocks_of_its_stack(void **state)
 	forget(blocks);
 }
 
+static void instructions_are_executed_with_their_blocks(void **state)
+{
+	/* TEXT+2..+6 25 times with 10 cycles, and TEXT..+4 25 times with 30: c.nop, of two bytes. */
+	static const struct stack stacks[] = {
+		{.entry = {{TEXT + 6, TEXT, 10}, {TEXT + 4, TEXT + 2, 30}, {TEXT + 6, TEXT, 0}}},
+	};
+	static const struct {
+		uint64_t executions, cycles;
+	} expected[] = {{25, 250}, {50, 333}, {50, 333}, {25, 83}};
+	struct pesa_timed_blocks *blocks = load(stacks, 1, ALL);
+	uint32_t dso = pesa_timed_blocks_at(blocks, 0)->dso;
+
+	(void)state;
+	assert_int_equal(pesa_timed_blocks_transfer_count(blocks), 2);
+	assert_false(pesa_profile_totals(profile)->paths);
+	assert_null(pesa_timed_blocks_apply(blocks, profile));
+	assert_true(pesa_profile_totals(profile)->paths);
+	assert_int_equal(pesa_profile_instruction_count(profile), 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
+
+		assert_int_equal(one->address, TEXT + 2 * i);
+		assert_ptr_equal(pesa_profile_find(profile, dso, one->address), one);
+		assert_int_equal(one->executions, expected[i].executions);
+		assert_int_equal(one->weight / PESA_CYCLE, expected[i].cycles);
+		assert_int_equal(one->edges, 0); /* a c.nop goes nowhere, whatever a file says */
+	}
+	forget(blocks);
+}
+
 static void slow_and_fast_parts_weigh_what_their_samples_stand_for(void **state)
 {
 	/* The same block: 10 cycles in half of the time, and 40 in the other half. */
@@ -353,6 +383,7 @@ int main(void)
 		cmocka_unit_test(a_count_between_two_of_these_is_the_smaller_one),
 		cmocka_unit_test(the_field_is_that_of_perf),
 		cmocka_unit_test(a_sample_is_shared_among_the_blocks_of_its_stack),
+		cmocka_unit_test(instructions_are_executed_with_their_blocks),
 		cmocka_unit_test(slow_and_fast_parts_weigh_what_their_samples_stand_for),
 		cmocka_unit_test(a_0_is_no_cycles_where_others_are_counted),
 		cmocka_unit_test(what_is_no_straight_line_is_said_and_no_block),

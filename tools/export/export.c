@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "pesa/export.h"
+#include "pesa/timed_blocks.h"
 #include "tools/commands.h"
 #include "tools/export/csv.h"
 #include "tools/export/pgo.h"
@@ -295,8 +296,21 @@ static void say_what_is_missing(const struct export_options *wanted,
 		export_pgo_say_what_is_unread(input);
 }
 
+/* Plain samples with branch stacks: what these tell is measured. */
+static struct pesa_error *use_paths(const struct profile_input *input,
+				    struct pesa_timed_blocks *timed)
+{
+	struct pesa_error *error;
+
+	if (!timed || !input->plain || !pesa_timed_blocks_totals(timed)->samples)
+		return NULL;
+	error = pesa_timed_blocks_finish(timed, input->profile);
+	return error ? error : pesa_timed_blocks_apply(timed, input->profile);
+}
+
 static int export(struct export_options *wanted, struct pesa_export *rows)
 {
+	struct pesa_timed_blocks *timed = NULL;
 	struct profile_input input;
 	struct pesa_error *error;
 	int status = 1;
@@ -306,11 +320,25 @@ static int export(struct export_options *wanted, struct pesa_export *rows)
 		wanted->input.outputs[0] = wanted->output;
 	if (needs_rows(wanted))
 		wanted->input.listener = pesa_export_listener(rows);
+	if (wanted->writer == WRITES_PGO) {
+		timed = pesa_timed_blocks_create();
+		if (!timed)
+			return profile_fail("export", pesa_error_no_memory());
+		wanted->input.listener = pesa_timed_blocks_listener(timed);
+	}
 	error = store_choose(&wanted->input, &wanted->store);
 	if (!error)
 		error = profile_input_open(&input, &wanted->input, "export");
-	if (error)
+	if (error) {
+		pesa_timed_blocks_free(timed);
 		return profile_fail("export", error);
+	}
+	error = use_paths(&input, timed);
+	pesa_timed_blocks_free(timed);
+	if (error) {
+		profile_input_close(&input);
+		return profile_fail("export", error);
+	}
 	if (profile_has_cycles(&input)) {
 		say_what_is_missing(wanted, &input);
 		out = open_output(wanted);

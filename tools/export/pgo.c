@@ -81,7 +81,12 @@ void export_pgo_say_what_is_unread(const struct profile_input *input)
 
 void export_pgo_complain(const struct profile_input *input, const struct pesa_pgo_summary *summary)
 {
-	if (input->plain)
+	if (pesa_profile_totals(input->profile)->paths)
+		profile_complain("export",
+				 "%s: numbers of executions and branch directions are those of "
+				 "its branch stacks",
+				 input->options->path);
+	else if (input->plain)
 		profile_complain(
 			"export",
 			"%s: its samples have only a PC: numbers of executions are cycles, "
