@@ -200,6 +200,13 @@ def check_commands():
     check(text.returncode == 0 and re.match(r"\s*\d+\.\d\d%", row), "pesa report --block prints the blocks", text.stdout.decode())
     place = f"loops.s:{LOOPS[:LOOPS.index('divide:')].count(chr(10)) + 1}-{LOOPS[:LOOPS.index('bnez')].count(chr(10)) + 1}"
     check(place in row, "with their lines of source", f"{place} {row}")
+    for width, heads in ((90, "Share Cycles Execs Cyc/exec IPC Block"),
+                         (130, "Share Cycles Execs Cyc/exec Median IPC Insns 5% of executions 95% Block")):
+        narrow = command(PESA, "report", "--block", "--color=always", "-i", "loops.data", env={**os.environ, "COLUMNS": str(width)})
+        lines = re.sub("\x1b\\[[0-9;]*m", "", narrow.stdout.decode()).splitlines()
+        head = next(line for line in lines if "Cyc/exec" in line)
+        check(" ".join(head.split()) == heads and any("divide+0x0-0x" in line for line in lines) and
+              max(map(len, lines[4:-1])) <= width, f"on {width} columns fewer of them, and the block itself", narrow.stdout.decode())
     same = command(PESA, "report", "--total-cycles", "-i", "loops.data")
     check(same.stdout == text.stdout, "perf's name of the option is known, too")
     shown = json.loads(command(PESA, "annotate", "--json", "-i", "loops.data", "divide").stdout)

@@ -7,9 +7,14 @@
 #include "tools/ui/text.h"
 
 #define NAME_COLUMNS 40
-#define BAR_COLUMNS  10	  /* of the distribution */
-#define LOW	     0.05 /* shares of the executions: the distribution is shown between these */
-#define HIGH	     0.95
+#define BAR_COLUMNS  10 /* of the distribution */
+/* Widths of the terminal from which on there is the binary, the distribution, median and instructions:
+ * what is left beside them is enough for a block. */
+#define BINARY_FROM	  144
+#define DISTRIBUTION_FROM 126
+#define MEDIAN_FROM	  100
+#define LOW		  0.05 /* shares of the executions: the distribution is shown between these */
+#define HIGH		  0.95
 
 /* Instructions of a block; 0: its text is not at hand. */
 static uint32_t instructions_of(const struct block_table *table,
@@ -140,38 +145,69 @@ static void add_lines(const struct block_table *table, const struct pesa_timed_b
 		ui_text_add(line, "-%u", last.line);
 }
 
-void block_table_heading(const struct block_table *table, struct ui_text *line)
+static bool is_shown(const struct block_table *table, unsigned int from)
 {
-	ui_text_add(line, "%s%8s %8s %8s %8s %8s %6s %5s %-24s  %-16s  Block%s",
-		    ui_style(table->terminal, UI_BOLD), "Share", profile_amount_title(table->input),
-		    "Execs", "Cyc/exec", "Median", "IPC", "Insns", "    5% of executions  95%",
-		    "Binary", ui_style(table->terminal, UI_PLAIN));
+	return !table->terminal->width || table->terminal->width >= from;
 }
 
-void block_table_row(const struct block_table *table, size_t index, struct ui_text *line)
+void block_table_heading(const struct block_table *table, struct ui_text *line)
+{
+	ui_text_add(line, "%s%8s %8s %8s %8s", ui_style(table->terminal, UI_BOLD), "Share",
+		    profile_amount_title(table->input), "Execs", "Cyc/exec");
+	if (is_shown(table, MEDIAN_FROM))
+		ui_text_add(line, " %8s", "Median");
+	ui_text_add(line, " %6s", "IPC");
+	if (is_shown(table, MEDIAN_FROM))
+		ui_text_add(line, " %5s", "Insns");
+	if (is_shown(table, DISTRIBUTION_FROM))
+		ui_text_add(line, " %-24s ", "    5% of executions  95%");
+	if (is_shown(table, BINARY_FROM))
+		ui_text_add(line, " %-16s ", "Binary");
+	ui_text_add(line, "  Block%s", ui_style(table->terminal, UI_PLAIN));
+}
+
+/* Share, cycles, executions, and what one of these takes. */
+static void add_figures(const struct block_table *table, size_t index, struct ui_text *line)
 {
 	const struct pesa_timed_block *block = pesa_timed_blocks_at(table->timed, index);
 	uint32_t instructions = instructions_of(table, block);
 	char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE];
 	char mean[UI_NUMBER_SIZE], rate[UI_NUMBER_SIZE], count[UI_NUMBER_SIZE] = "";
-	size_t column;
 
 	if (instructions)
 		snprintf(count, sizeof(count), "%" PRIu32, instructions);
-	ui_text_add(line, "%8s %8s %8s %8s %8" PRIu32 " %6s %5s ",
-		    ui_share(share, share_of(table, block)),
+	ui_text_add(line, "%8s %8s %8s %8s", ui_share(share, share_of(table, block)),
 		    profile_amount(table->input, cycles, block->cycles),
 		    has_executions(table) ? ui_count(executions, block->executions) : "",
-		    cost_text(mean, mean_of(block)),
-		    pesa_timed_blocks_quantile(table->timed, index, 0.5),
-		    add_rate(rate, instructions, mean_of(block)), count);
-	column = ui_columns(ui_text_get(line));
-	add_distribution(table, index, line);
-	ui_text_pad(line, column + 26);
-	column = ui_columns(ui_text_get(line));
-	ui_text_add_cut(line, profile_binary_name(table->input, block->dso), 16,
-			table->terminal->utf8);
-	ui_text_pad(line, column + 18);
+		    cost_text(mean, mean_of(block)));
+	if (is_shown(table, MEDIAN_FROM))
+		ui_text_add(line, " %8" PRIu32,
+			    pesa_timed_blocks_quantile(table->timed, index, 0.5));
+	ui_text_add(line, " %6s", add_rate(rate, instructions, mean_of(block)));
+	if (is_shown(table, MEDIAN_FROM))
+		ui_text_add(line, " %5s", count);
+}
+
+void block_table_row(const struct block_table *table, size_t index, struct ui_text *line)
+{
+	const struct pesa_timed_block *block = pesa_timed_blocks_at(table->timed, index);
+	size_t column;
+
+	add_figures(table, index, line);
+	if (is_shown(table, DISTRIBUTION_FROM)) {
+		ui_text_add(line, " ");
+		column = ui_columns(ui_text_get(line));
+		add_distribution(table, index, line);
+		ui_text_pad(line, column + 25);
+	}
+	if (is_shown(table, BINARY_FROM)) {
+		ui_text_add(line, " ");
+		column = ui_columns(ui_text_get(line));
+		ui_text_add_cut(line, profile_binary_name(table->input, block->dso), 16,
+				table->terminal->utf8);
+		ui_text_pad(line, column + 17);
+	}
+	ui_text_add(line, "  ");
 	add_place(table, block, line);
 	add_lines(table, block, line);
 }
