@@ -126,7 +126,7 @@ def put(path, text):
     """In place of the section that is there, or before the list of programs."""
     with open(path, encoding="utf-8") as file:
         document = file.read()
-    document = re.sub(f"^{HEADING}\n.*?(?=^{NEXT}$)", "", document, flags=re.M | re.S)
+    document = re.sub(f"^{HEADING}\n.*?(?=^## )", "", document, flags=re.M | re.S)
     document = re.sub(f"^(?={NEXT}$)", text.replace("\\", r"\\"), document, count=1, flags=re.M)
     with open(path, "w", encoding="utf-8") as file:
         file.write(document)

@@ -147,7 +147,7 @@ def main(jobs, path, wanted, known, command):
         return
     with open(path, encoding="utf-8") as file:
         document = file.read()
-    document = re.sub(f"^{HEADING}\n.*?(?=^## (?!Timed branches$))", "", document, flags=re.M | re.S)
+    document = re.sub(f"^{HEADING}\n.*?(?=^## )", "", document, flags=re.M | re.S)
     document = re.sub(f"^(?={NEXT}$)", text.replace("\\", r"\\"), document, count=1, flags=re.M)
     with open(path, "w", encoding="utf-8") as file:
         file.write(document)
