@@ -178,6 +178,52 @@ def compiled(name, sources, *options):
 compiled.directories = []
 
 
+# sparse 0.6.4 does not know the extensions in the kernel's -march.
+SPARSE = r"""#!/bin/sh
+for word; do
+    shift
+    case $word in -march=*) ;; *) set -- "$@" "$word" ;; esac
+done
+exec sparse "$@"
+"""
+
+
+def sparse(directory):
+    """The words for make that check what the kernel's build compiles with sparse, whose wrapper is put into a directory;
+    none if it is not installed."""
+    if not shutil.which("sparse"):
+        return []
+    with open(f"{directory}/sparse", "w", encoding="ascii") as file:
+        file.write(SPARSE)
+    os.chmod(f"{directory}/sparse", 0o755)
+    return ["C=2", f"CHECK={directory}/sparse"]
+
+
+def instructions(program):
+    """The instructions of a program: address -> mnemonic and operands."""
+    shown = subprocess.run([f"{CROSS}objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", program],
+                           capture_output=True, text=True, check=True).stdout
+    return {int(address, 16): (name, operands) for address, name, operands in
+            re.findall(r"^\s*([0-9a-f]+):\s+(\S+)[ \t]*(.*)$", shown, re.M)}
+
+
+def kind_of_transfer(name, operands):
+    """The transfer type in Ssctr's terms, by the rules for link registers."""
+    compressed = name.startswith("c.")
+    name = name.removeprefix("c.")
+    if name.startswith("b"):
+        return "conditional"
+    if name in ("j", "jal"):
+        return "direct" if not compressed and operands.split(",")[0] in ("ra", "t0") else "jump"
+    if name in ("jr", "jalr"):
+        links = name == "jalr" and (compressed or operands.split(",")[0] in ("ra", "t0"))
+        source = operands.split("(")[-1].rstrip(")") if "(" in operands else operands.split(",")[-1]
+        if not links and source in ("ra", "t0"):
+            return "return"
+        return "indirect call" if links else "indirect"
+    return "other"
+
+
 def bare_program(name, *options):
     return compiled(name, [f"{BARE}/start.S", f"{BARE}/{name}.c"], "-march=rv64gc", "-mabi=lp64d",
                     "-mcmodel=medany", "-ffreestanding", "-nostdlib", "-nostartfiles", "-static", "-no-pie",

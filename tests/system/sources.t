@@ -9,16 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from board import CROSS, TOP, tap
-
-# sparse 0.6.4 does not know the extensions in the kernel's -march.
-WRAPPER = r"""#!/bin/sh
-for word; do
-    shift
-    case $word in -march=*) ;; *) set -- "$@" "$word" ;; esac
-done
-exec sparse "$@"
-"""
+from board import CROSS, TOP, sparse, tap
 
 kernel = subprocess.run([f"{TOP}/tools/board/kernel-directory"], stdout=subprocess.PIPE, text=True,
                         check=True).stdout.strip()
@@ -49,10 +40,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
                   "DKMS builds the driver from where it is installed", done.stdout + done.stderr)
 
     # This builds in the source folder, so it must run after DKMS, which would copy the objects.
-    with open(f"{work}/sparse", "w", encoding="ascii") as file:
-        file.write(WRAPPER)
-    os.chmod(f"{work}/sparse", 0o755)
-    checker = ["C=2", f"CHECK={work}/sparse"] if shutil.which("sparse") else []
+    checker = sparse(work)
     done = subprocess.run(["make", "-C", kernel, "ARCH=riscv", f"CROSS_COMPILE={CROSS}", f"M={installed}", "W=1",
                            *checker, "modules"], capture_output=True, text=True, check=False)
     reported = [line for line in (done.stdout + done.stderr).splitlines()

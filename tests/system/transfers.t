@@ -5,10 +5,9 @@ they obey the filters."""
 import collections
 import re
 import shutil
-import subprocess
 import tempfile
 
-from board import CROSS, TOP, board, compiled, core_with_transfers, tap
+from board import TOP, board, compiled, core_with_transfers, instructions, kind_of_transfer, tap
 
 DEPTH = 16
 FILTERS = {"any": "any,u", "call": "any_call,u", "return": "any_ret,u", "conditional": "cond,u", "direct": "call,u",
@@ -20,31 +19,6 @@ SCRIPT = "\n".join([
     "echo '== refused'; perf record -q -j in_tx -e pesa/cycles/u -c 3000 -o /tmp/refused ./calls 1 > /dev/null 2>&1; echo $?",
 ])
 ENTRY = re.compile(r"0x([0-9a-f]+)/0x([0-9a-f]+)/([MP-])")
-
-
-def instructions(program):
-    """{address: mnemonic}"""
-    shown = subprocess.run([f"{CROSS}objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", program],
-                           capture_output=True, text=True, check=True).stdout
-    return {int(address, 16): (name, operands) for address, name, operands in
-            re.findall(r"^\s*([0-9a-f]+):\s+(\S+)[ \t]*(.*)$", shown, re.M)}
-
-
-def kind(name, operands):
-    """The transfer type in Ssctr's terms, by the rules for link registers."""
-    compressed = name.startswith("c.")
-    name = name.removeprefix("c.")
-    if name.startswith("b"):
-        return "conditional"
-    if name in ("j", "jal"):
-        return "direct" if not compressed and operands.split(",")[0] in ("ra", "t0") else "jump"
-    if name in ("jr", "jalr"):
-        links = name == "jalr" and (compressed or operands.split(",")[0] in ("ra", "t0"))
-        source = operands.split("(")[-1].rstrip(")") if "(" in operands else operands.split(",")[-1]
-        if not links and source in ("ra", "t0"):
-            return "return"
-        return "indirect call" if links else "indirect"
-    return "other"
 
 
 ALLOWED = {"any": None, "call": {"direct", "indirect call"}, "return": {"return"}, "conditional": {"conditional"},
@@ -71,7 +45,7 @@ for name, allowed in ALLOWED.items():
     tap.check(max(len(stack) for _, stack in stacks) == DEPTH, f"{name}: as many entries as the hart has",
               max(len(stack) for _, stack in stacks))
     tap.check(not any(source >> 63 or target >> 63 for source, target in entries), f"{name}: none is of the kernel")
-    kinds = collections.Counter(kind(*code[source]) if source in code else "nowhere" for source, _ in entries)
+    kinds = collections.Counter(kind_of_transfer(*code[source]) if source in code else "nowhere" for source, _ in entries)
     # An interrupted instruction can be of any type.
     wrong = sum(count for what, count in kinds.items() if (allowed and what not in allowed) or what == "nowhere")
     tap.check(wrong == 0, f"{name}: all are of the kind that was asked for", kinds)
