@@ -80,6 +80,10 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ALL_INSTRUCTIONS 0.6 /* parts explained */
 #define ALL_BLOCKS	 0.8
 
+/* What leaves as much as it explains, of instructions and of blocks, has to be there with more certainty. */
+#define HALF		0.6 /* parts explained */
+#define HALF_DEVIATIONS 9.0
+
 /*
  * Measured with tests/accuracy/trials.py: of the findings in unmodified programs most explain less,
  * of those that name a planted deviation nearly all explain more.
@@ -206,6 +210,9 @@ static bool is_enough(const struct compare_search *search,
 		return true;
 	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
 	    !is_enough_of_one(search, candidate, finding, touched))
+		return false;
+	if (finding->explained < HALF && finding->explained_blocks < HALF &&
+	    finding->deviations < HALF_DEVIATIONS)
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&
