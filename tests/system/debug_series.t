@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""kernel/series in a debug kernel, which checks memory (KASAN, kmemleak), undefined behaviour, locks, and sleeping in atomic context:
+exact samples, branch stacks, call stacks, tasks that are switched, harts that go and come.  It must report nothing."""
+import os
+import subprocess
+import tempfile
+
+from board import FAULTS, TOP, board, guest_program, read, script_parts, tap
+
+RECORD = "perf record -q -N -B -o /tmp/data"
+WORK = [
+    ("exact samples", f"{RECORD} -e cycles:ppp -c 50000 ./hot 30000"),
+    ("branch stacks", f"{RECORD} -e cycles:ppp -b -c 50000 ./hot 30000"),
+    ("filters", f"{RECORD} -e cycles:uppp -j any_call,u,save_type -c 50000 ./stacks chains 300"),
+    ("two events with filters", f"{RECORD} -e cycles/branch_type=any_call/uppp -e instructions/branch_type=cond/u -c 50000 ./stacks chains 300"),
+    ("call stacks", f"{RECORD} --call-graph lbr -e cycles:uppp -c 50000 ./stacks deep 60 40"),
+    ("call stacks of threads", f"{RECORD} --call-graph lbr -e cycles:uppp -c 50000 ./stacks tasks 200"),
+    ("call stacks of processes", f"{RECORD} --call-graph lbr -e cycles:uppp -c 50000 ./stacks forks 200"),
+    ("call stacks that move", f"{RECORD} --call-graph lbr -e cycles:uppp -c 50000 ./stacks moves 300"),
+    ("call stacks and branches in turns", f"{RECORD} -e cycles/branch_type=any/uppp -e instructions/branch_type=stack/u -c 50000 ./stacks chains 300"),
+    ("a fork storm with exec", f"{RECORD} --call-graph lbr -e cycles:uppp -c 50000 ./storm 12 500 ./hot 500"),
+    ("a hart that goes and comes", f"{RECORD} -a -b -e cycles:ppp -c 200000 sh -c 'echo 0 > $cpu/online; ./hot 10000; echo 1 > $cpu/online; "
+                                   "taskset -c 1 ./hot 10000'"),
+    ("a short period", f"{RECORD} -b -e cycles:uppp -c 8192 ./hot 2000"),
+    ("by a user", f"setpriv --reuid=65534 --regid=65534 --clear-groups {RECORD} -j any,u -e cycles:uppp -c 50000 ./hot 30000"),
+    ("refusals", "! perf record -q -o /tmp/data -j in_tx,u true && ! perf record -q -o /tmp/data -j stack,any,u true"),
+]
+CHECKERS = "KASAN|UBSAN|PROVE_LOCKING|DEBUG_ATOMIC_SLEEP|DEBUG_KMEMLEAK"
+leaks = "/sys/kernel/debug/kmemleak"
+
+
+def script():
+    lines = ["export cpu=/sys/devices/system/cpu/cpu1; chmod 1777 /tmp; cat /sys/bus/event_source/devices/cpu/caps/*",
+             f"echo '== checkers'; zcat /proc/config.gz | grep -cE '^CONFIG_({CHECKERS})=y'",
+             f"sleep 6; echo scan > {leaks}; echo clear > {leaks}"]
+    for name, command in WORK:
+        lines.append(f"rm -f /tmp/data; echo '== {name}'; ({command}) 2>&1; echo status $?")
+    lines.append(f"rm -f /tmp/*; sleep 6; echo scan > {leaks}; sleep 6; echo scan > {leaks}; "
+                 f"echo '== leaks'; cat {leaks}; echo '== end'")
+    return "\n".join(lines) + "\n"
+
+
+built = subprocess.run([os.path.join(TOP, "tools/board/series"), "debug"], capture_output=True, text=True, check=False)
+if not tap.check(not built.returncode, "the debug kernel with all patches builds", built.stderr[-2000:]):
+    tap.end()
+with tempfile.TemporaryDirectory(prefix="pesa-debug-") as share:
+    for program in ("hot", "stacks", "storm"):
+        guest_program(program, share)
+    with open(f"{share}/script", "w", encoding="utf-8") as file:
+        file.write(script())
+    done = board("--without-device", "--without-driver", "--property", "pesa-sspesa=on", "--property", "pesa-ctr-depth=32", "--memory", "2G",
+                 "--share", share, "--console", f"{share}/console", "--", "bash", "script", limit=1080,
+                 env={**os.environ, "KERNEL": built.stdout.strip()})
+    console = read(f"{share}/console")
+parts = script_parts(done.stdout)
+why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
+tap.check(done.returncode == 0 and "end" in parts, "the debug kernel boots and the script ends", why)
+tap.check(parts.get("checkers", "").strip() == "5", "it has the five checkers", parts.get("checkers", why))
+for name, command in WORK:
+    tap.check("status 0" in parts.get(name, ""), f"recorded: {name}", f"{command}\n{parts.get(name)}")
+tap.check(parts.get("leaks", "none").strip() == "", "no memory is lost", parts.get("leaks", why))
+tap.check(not FAULTS.search(console), "the kernel reports nothing", "\n".join(
+    line for line in console.splitlines() if FAULTS.search(line)) + "\n" + console)
+tap.end()
