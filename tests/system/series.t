@@ -18,7 +18,7 @@ PATCHES = sorted(glob.glob(os.path.join(TOP, "kernel/series/0*.patch")))
 EXACT = 1 << 14  # PERF_RECORD_MISC_EXACT_IP
 USER = 2  # PERF_RECORD_MISC_USER
 # What the patches change, and what includes the headers that they change.
-OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "drivers/perf/", "kernel/events/core.o"]
+OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "arch/riscv/kernel/stacktrace.o", "drivers/perf/", "kernel/events/core.o"]
 NEW = "drivers/perf/riscv_ctr.o"  # of a file that the patches add
 SCRIPT = """
 echo "== precise"; cat /sys/bus/event_source/devices/cpu/caps/max_precise; grep -m 1 isa /proc/cpuinfo
