@@ -205,6 +205,7 @@ static struct pesa_error *find_all(struct compare_search *search)
 
 	if (!error && compare->findings && compare_has_uncertain_regions(search))
 		error = settle_values(search);
+	compare->far = !error && compare_is_far(search);
 	compare->explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
 			     compare_misfit_is_usual(search);
 	if (compare->explained) {
@@ -559,7 +560,8 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 			break;
 		error = search_again(compare, original, options, &nearer);
 	}
-	if (!error && !compare->explained && !compare_is_exhausted(compare)) {
+	if (!error && !compare->explained && (compare->tentative || compare->far) &&
+	    !compare_is_exhausted(compare)) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 		error = search_plainly(compare, original, options);

@@ -14,6 +14,8 @@
 #define LEFT_DEVIATIONS \
 	2.0		/* standard deviations of sampling and misfit that explain a difference */
 #define LEFT_LEAST 0.01 /* share of the core time: differences of all regions beyond that */
+#define FAR_LEFT   0.05 /* the same, to search with other choices */
+#define FAR	   2.0	/* times the misfit of other programs, likewise */
 #define CLIP	   3.0	/* deviations beyond which a value is clipped in the estimate of misfit */
 
 static double predicted_of(const struct compare_node *node)
@@ -328,6 +330,16 @@ bool compare_has_unexplained_code(struct compare_search *search)
 bool compare_has_uncertain_regions(struct compare_search *search)
 {
 	return unexplained_cycles(search, false) >= LEFT_LEAST * search->core;
+}
+
+bool compare_is_far(struct compare_search *search)
+{
+	if (unexplained_cycles(search, false) >= FAR_LEFT * search->core)
+		return true;
+	sum_blocks(search);
+	sum_regions(search, 0, CLIP);
+	return misfit_of_regions(search) > FAR * COMPARE_MISFIT_USUAL ||
+	       estimate_shift(search) > FAR * SHIFT_USUAL;
 }
 
 void compare_make_residuals(struct compare_search *search)

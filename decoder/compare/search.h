@@ -96,6 +96,8 @@ struct pesa_error *compare_list_opcodes(struct compare_search *search);
 bool compare_has_unexplained_code(struct compare_search *search);
 /* Whether regions do, or by what only the choices of order.h and alternatives.h explain. */
 bool compare_has_uncertain_regions(struct compare_search *search);
+/* Whether the prediction is so far off that other choices for the paths are worth a search. */
+bool compare_is_far(struct compare_search *search);
 /* Whether the search has executed so much that nothing is begun that can be left out; then it is noted
  * that the search ended early. */
 bool compare_is_exhausted(struct pesa_compare *compare);
