@@ -55,6 +55,10 @@ with tempfile.TemporaryDirectory() as folder:
             if not line.startswith("pesa " + name) or "|" in line or re.search("libc.so|old|/var/lib|memcmp", line):
                 continue
             words = shlex.split(line)
+            if "--block" in words:  # of a recording with branch stacks, which the README's has not
+                subprocess.run([PESA, "record", "-q", "--core", "ooo-4", "--set", "sample.ctr_depth=32", "-o", "stacks", "--",
+                                os.path.join(tools, "bzip2"), "-kf", "text"], cwd=work, env=environment, check=True)
+                line += " -i stacks"
             for file in [word for word in words if word.endswith(".data")] + ["perf.data"]:
                 if "golden" not in file and not os.path.lexists(os.path.join(work, file)):
                     os.symlink("kept", os.path.join(work, file))
