@@ -43,8 +43,8 @@
 
 /* Which evidence is enough on which cores.  Out of order it is often chance which instruction of a
  * block waits.  In order it is not, but one block may have many other reasons; and a change of a whole
- * entry that explains blocks, and not their instructions, is often one of a single opcode. */
-/* Of a single opcode there are so many candidates that some explain a block by chance. */
+ * entry that explains blocks, and not their instructions, is often one of a single opcode.  Of single
+ * opcodes there are so many candidates that some explain a block by chance. */
 enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAST };
 
 /* Of one basic block nearly all has to be explained: a coincidence is more likely there. */
@@ -102,6 +102,12 @@ static const struct {
 	{0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
 };
 
+static struct pesa_compare_finding *finding_of(const struct compare_search *search,
+					       const struct compare_candidate *candidate)
+{
+	return &search->compare->finding[candidate->finding];
+}
+
 /* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
 static double all_that_is_left(const struct compare_search *search)
 {
@@ -132,9 +138,10 @@ static bool holds(const struct compare_search *search, const struct compare_cand
 
 /* Whether the evidence is enough for a finding that hardly moves the program. */
 static bool is_enough_still(const struct compare_search *search,
-			    const struct pesa_compare_finding *finding,
+			    const struct compare_candidate *candidate,
 			    const struct compare_touched *touched)
 {
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0];
 
 	if (finding->deviations < STILL_DEVIATIONS || !compare_is_in_blocks(touched, STILL_BLOCKS))
@@ -147,9 +154,9 @@ static bool is_enough_still(const struct compare_search *search,
 /* Whether the evidence is enough for an effect on one basic block. */
 static bool is_enough_of_one(const struct compare_search *search,
 			     const struct compare_candidate *candidate,
-			     const struct pesa_compare_finding *finding,
 			     const struct compare_touched *touched)
 {
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	bool out_of_order = pesa_mca_model_is_out_of_order(search->original);
 	double part = fabs(touched->sum) / search->core;
 	double least = part >= ONE_LARGEST ? ONE_LARGEST_EXPLAINED
@@ -168,9 +175,11 @@ static bool is_enough_of_one(const struct compare_search *search,
 
 /* Whether the evidence is enough if all findings together explain nearly all. */
 static bool is_enough_of_all(const struct compare_search *search,
-			     const struct pesa_compare_finding *finding, double of_blocks,
+			     const struct compare_candidate *candidate, double of_blocks,
 			     double left)
 {
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+
 	return search->compare->findings > 1 && of_blocks >= ALL_OWN * search->core &&
 	       search->at_first >= ALL_LEAST * search->core &&
 	       left <= ALL_LEFT * search->at_first && finding->deviations >= ALL_DEVIATIONS &&
@@ -192,24 +201,24 @@ static double part_of_left(const struct pesa_compare_finding *finding,
 
 static bool is_enough(const struct compare_search *search,
 		      const struct compare_candidate *candidate,
-		      const struct pesa_compare_finding *finding,
 		      const struct compare_touched *touched, double left)
 {
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
 	double least = part_of_left(finding, touched) * left;
 
 	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core &&
-	    !is_enough_still(search, finding, touched))
+	    !is_enough_still(search, candidate, touched))
 		return false;
 	if (of_blocks < least && of_nodes < least)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
-	if (is_enough_of_all(search, finding, of_blocks, left))
+	if (is_enough_of_all(search, candidate, of_blocks, left))
 		return true;
 	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
-	    !is_enough_of_one(search, candidate, finding, touched))
+	    !is_enough_of_one(search, candidate, touched))
 		return false;
 	if (finding->explained < HALF && finding->explained_blocks < HALF &&
 	    finding->deviations < HALF_DEVIATIONS)
@@ -248,7 +257,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, bool beside_a
 		if (error)
 			break;
 		touched = compare_touch(search, candidate);
-		finding = &search->compare->finding[candidate->finding];
+		finding = finding_of(search, candidate);
 		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
 		finding->explained_blocks =
 			compare_part_explained(touched.block[1], touched.block[0]);
@@ -256,7 +265,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, bool beside_a
 			candidate->beside = finding->explained;
 		else if (finding->explained_blocks >= BESIDE_BLOCKS)
 			finding->explained = fmax(finding->explained, candidate->beside);
-		if (!is_enough(search, candidate, finding, &touched, left) &&
+		if (!is_enough(search, candidate, &touched, left) &&
 		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;
 			*least = finding->explained;

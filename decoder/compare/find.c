@@ -109,13 +109,11 @@ static struct pesa_error *select_findings(struct compare_search *search)
 static struct pesa_error *select_trusting(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
-	double before = 0, with_all = 0, left = 0;
+	double with_all = 0, left = 0;
 	struct compare_state *state;
 	struct pesa_error *error = compare_state_keep(search, &state);
 	bool usual = false;
 
-	if (!error)
-		error = distance_of(compare, &before);
 	if (!error) {
 		search->trusting = true;
 		error = select_without_evidence(search);
@@ -128,7 +126,7 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	}
 	if (!error)
 		error = distance_of(compare, &left);
-	usual &= before - left >= EXPLAINED_LEAST * (before - with_all);
+	usual &= search->at_first - left >= EXPLAINED_LEAST * (search->at_first - with_all);
 	if (!error && !usual && !compare_misfit_is_usual(search)) {
 		search->trusting = false;
 		memset(&compare->unexplained, 0, sizeof(compare->unexplained));
@@ -202,13 +200,15 @@ static struct pesa_error *find_all(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_error *error = select_all(search);
+	bool explained;
 
 	if (!error && compare->findings && compare_has_uncertain_regions(search))
 		error = settle_values(search);
-	compare->far = !error && compare_is_far(search);
-	compare->explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
-			     compare_misfit_is_usual(search);
-	if (compare->explained) {
+	/* No finding lacks evidence, and no region is off beside the findings. */
+	explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
+		    compare_misfit_is_usual(search);
+	compare->far = !error && !explained && compare_is_far(search);
+	if (explained) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 	}
@@ -560,8 +560,7 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 			break;
 		error = search_again(compare, original, options, &nearer);
 	}
-	if (!error && !compare->explained && (compare->tentative || compare->far) &&
-	    !compare_is_exhausted(compare)) {
+	if (!error && (compare->tentative || compare->far) && !compare_is_exhausted(compare)) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 		error = search_plainly(compare, original, options);

@@ -57,8 +57,7 @@ struct pesa_compare {
 	unsigned int redirects;
 	/* With findings of which some had too little evidence; NULL: all had enough. */
 	struct pesa_mca_model *tentative;
-	bool explained;	  /* no finding lacks evidence, and no region is off beside the findings */
-	bool far;	  /* see compare_is_far() */
+	bool far;	  /* not explained, and compare_is_far() */
 	bool ended_early; /* see compare_is_exhausted() */
 	double progress;  /* share done, as last reported */
 	double *variance; /* by result: sampling variance of its difference */

@@ -263,12 +263,18 @@ double compare_part_explained(double before, double after)
 
 /* ---- Misfit ---------------------------------------------------------------------------------- */
 
-bool compare_misfit_is_usual(struct compare_search *search)
+/* Whether regions, and instructions within blocks, differ by at most so many times what is usual. */
+static bool is_misfit_within(struct compare_search *search, double times)
 {
 	sum_blocks(search);
 	sum_regions(search, 0, CLIP);
-	return misfit_of_regions(search) <= COMPARE_MISFIT_USUAL &&
-	       estimate_shift(search) <= SHIFT_USUAL;
+	return misfit_of_regions(search) <= times * COMPARE_MISFIT_USUAL &&
+	       estimate_shift(search) <= times * SHIFT_USUAL;
+}
+
+bool compare_misfit_is_usual(struct compare_search *search)
+{
+	return is_misfit_within(search, 1);
 }
 
 /* Differences of regions beyond sampling and the engine, cycles; `uncertain`: and beyond what was chosen
@@ -334,12 +340,8 @@ bool compare_has_uncertain_regions(struct compare_search *search)
 
 bool compare_is_far(struct compare_search *search)
 {
-	if (unexplained_cycles(search, false) >= FAR_LEFT * search->core)
-		return true;
-	sum_blocks(search);
-	sum_regions(search, 0, CLIP);
-	return misfit_of_regions(search) > FAR * COMPARE_MISFIT_USUAL ||
-	       estimate_shift(search) > FAR * SHIFT_USUAL;
+	return unexplained_cycles(search, false) >= FAR_LEFT * search->core ||
+	       !is_misfit_within(search, FAR);
 }
 
 void compare_make_residuals(struct compare_search *search)
