@@ -134,11 +134,6 @@ static struct pesa_branch_entry entry_of(const struct pesa_profile_branches *bra
 	return entry;
 }
 
-static uint32_t cycles_of_entry(const struct pesa_branch_entry *entry)
-{
-	return entry->flags >> PESA_BRANCH_CYCLES_SHIFT & PESA_BRANCH_CYCLES_MOST;
-}
-
 /* What ran between two entries; each of its executions stands for `executions`. */
 static struct pesa_error *add_span(struct pesa_timed_blocks *blocks,
 				   const struct pesa_profile_branches *branches,
@@ -147,7 +142,7 @@ static struct pesa_error *add_span(struct pesa_timed_blocks *blocks,
 {
 	struct pesa_place start = branches->locate(branches->locator, older->to);
 	struct pesa_place last = branches->locate(branches->locator, newer->from);
-	uint32_t cycles = cycles_of_entry(newer), number;
+	uint32_t cycles = PESA_BRANCH_CYCLES(newer->flags), number;
 	struct pesa_timed_block *block;
 	struct pesa_timed_count *count;
 	struct pesa_error *error;
@@ -185,7 +180,7 @@ static struct pesa_error *take_branches(void *context, const struct pesa_profile
 
 	for (uint64_t i = 0; i + 1 < branches->count; i++) {
 		older = entry_of(branches, i);
-		cycles += cycles_of_entry(&older);
+		cycles += PESA_BRANCH_CYCLES(older.flags);
 	}
 	if (!cycles) {
 		blocks->totals.untimed += branches->samples;

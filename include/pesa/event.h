@@ -30,6 +30,9 @@ struct pesa_branch_entry {
 #define PESA_BRANCH_CYCLES_SHIFT 4
 /** The largest count of that field, which stands for all that are larger. */
 #define PESA_BRANCH_CYCLES_MOST 0xffff
+/** That field of the flags. */
+#define PESA_BRANCH_CYCLES(flags) \
+	((uint32_t)((flags) >> PESA_BRANCH_CYCLES_SHIFT & PESA_BRANCH_CYCLES_MOST))
 
 /** PERF_RECORD_SAMPLE: the fields of the attribute's sample_type; the others are 0. */
 struct pesa_sample {

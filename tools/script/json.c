@@ -131,8 +131,7 @@ static json_object *branches_json(const struct pesa_sample *sample)
 		json_object_object_add(one, "to", ui_json_count(entry.to));
 		json_object_object_add(one, "flags", ui_json_count(entry.flags));
 		json_object_object_add(one, "cycles",
-				       ui_json_count(entry.flags >> PESA_BRANCH_CYCLES_SHIFT &
-						     PESA_BRANCH_CYCLES_MOST));
+				       ui_json_count(PESA_BRANCH_CYCLES(entry.flags)));
 		json_object_array_add(branches, one);
 	}
 	return branches;

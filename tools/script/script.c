@@ -162,14 +162,14 @@ static void add_branches(struct script *script, const struct pesa_sample *sample
 {
 	for (uint64_t i = 0; i < sample->branch_count; i++) {
 		struct pesa_branch_entry entry;
-		uint64_t cycles;
+		uint32_t cycles;
 
 		memcpy(&entry, sample->branches + i * sizeof(entry), sizeof(entry));
-		cycles = entry.flags >> PESA_BRANCH_CYCLES_SHIFT & PESA_BRANCH_CYCLES_MOST;
+		cycles = PESA_BRANCH_CYCLES(entry.flags);
 		ui_text_add(&script->line, "%s%" PRIx64 "->%" PRIx64,
 			    i ? "," : " branches=", entry.from, entry.to);
 		if (cycles)
-			ui_text_add(&script->line, "/%" PRIu64, cycles);
+			ui_text_add(&script->line, "/%" PRIu32, cycles);
 	}
 }
 

@@ -155,7 +155,6 @@ static inline void retire_push_transfer(struct retire *retire, struct transfer t
 }
 
 /* Forget the newest record. */
-
 static inline void retire_pop_transfer(struct retire *retire)
 {
 	retire->transfer_next--;
