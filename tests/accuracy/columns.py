@@ -39,3 +39,16 @@ def replace_between(path, begin, end, text):
         document = file.read()
     with open(path, "w", encoding="utf-8") as file:
         file.write(document.split(begin)[0] + begin + text + end + document.split(end)[1])
+
+
+def put_section(path, heading, text, before):
+    """Put a section into a document in place of the one with its heading, or before another one if there is none; "-": print it."""
+    if path == "-":
+        print(text)
+        return
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    document = re.sub(f"^{heading}\n.*?(?=^## )", "", document, flags=re.M | re.S)
+    document = re.sub(f"^(?={before}$)", text.replace("\\", r"\\"), document, count=1, flags=re.M)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(document)

@@ -8,12 +8,11 @@ import datetime
 import io
 import json
 import os
-import re
 import sys
 import tempfile
 
 import accuracy
-from columns import wrapped
+from columns import put_section, wrapped
 
 CORE = "ooo-4"
 PERIODS = (1000000, 100000)  # cycles
@@ -115,18 +114,4 @@ def main(names, path, cycles, command):
         figures = results[-1]["periods"][PERIODS[-1]]
         print(f"{name:<14}{results[-1]['cycles']:>12} cycles  CPI {results[-1]['cpi']:.4f}, sampled {figures['cpi']:.4f}  "
               f"error {percent(figures['error'])} %  floor {percent(figures['floor'])} %", file=sys.stderr, flush=True)
-    text = section(results, command)
-    if path == "-":
-        print(text)
-    else:
-        put(path, text)
-
-
-def put(path, text):
-    """In place of the section that is there, or before the list of programs."""
-    with open(path, encoding="utf-8") as file:
-        document = file.read()
-    document = re.sub(f"^{HEADING}\n.*?(?=^## )", "", document, flags=re.M | re.S)
-    document = re.sub(f"^(?={NEXT}$)", text.replace("\\", r"\\"), document, count=1, flags=re.M)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(document)
+    put_section(path, HEADING, section(results, command), NEXT)

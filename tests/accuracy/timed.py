@@ -12,12 +12,11 @@ import datetime
 import io
 import json
 import os
-import re
 import sys
 import tempfile
 
 import accuracy
-from columns import wrapped
+from columns import put_section, wrapped
 
 DEPTH = 32
 HEADING = "## Timed branches"
@@ -141,13 +140,4 @@ def main(jobs, path, wanted, known, command):
         print(f"{name:<14}{core:<11}{one['cycles']:>12} cycles  by instruction: timed {accuracy.percent(one['instruction']['timed'])} %  "
               f"lcofi {accuracy.percent(one['instruction']['lcofi'])} %  by block: timed {accuracy.percent(one['block']['timed'])} %  "
               f"lcofi {accuracy.percent(one['block']['lcofi'])} %", file=sys.stderr, flush=True)
-    text = section(results, command)
-    if path == "-":
-        print(text)
-        return
-    with open(path, encoding="utf-8") as file:
-        document = file.read()
-    document = re.sub(f"^{HEADING}\n.*?(?=^## )", "", document, flags=re.M | re.S)
-    document = re.sub(f"^(?={NEXT}$)", text.replace("\\", r"\\"), document, count=1, flags=re.M)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(document)
+    put_section(path, HEADING, section(results, command), NEXT)
