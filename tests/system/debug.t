@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All kinds of recordings in a debug kernel, which checks memory (KASAN, kmemleak), undefined behaviour, locks, and sleeping
 in atomic context.  It must report nothing."""
-import tempfile
-
-from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
+from board import pesa_of_board, tap
+from debug_kernel import check_work
 
 PESA = "/pesa/bin/pesa record -q -o /tmp/data"
 RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
@@ -28,37 +27,5 @@ WORK = [
     ("stock perf", "perf record -q -N -B -e pesa/cycles/u -c 50000 -o /tmp/stock ./hot 30000"),
     ("a driver that is unloaded", "for i in 1 2 3 4 5; do rmmod pesa && insmod /board/pesa.ko || exit 1; done"),
 ]
-CHECKERS = "KASAN|UBSAN|PROVE_LOCKING|DEBUG_ATOMIC_SLEEP|DEBUG_KMEMLEAK"
-leaks = "/sys/kernel/debug/kmemleak"
-
-
-def script():
-    lines = ["export cpu=/sys/devices/system/cpu/cpu1; chmod 1777 /tmp",
-             f"echo '== checkers'; zcat /proc/config.gz | grep -cE '^CONFIG_({CHECKERS})=y'",
-             # Memory that the kernel lost before is not the driver's fault.
-             f"sleep 6; echo scan > {leaks}; echo clear > {leaks}"]
-    for name, command in WORK:
-        lines.append(f"rm -f /tmp/data; echo '== {name}'; ({command}) 2>&1; echo status $?")
-    lines.append(f"rm -f /tmp/*; sleep 6; echo scan > {leaks}; sleep 6; echo scan > {leaks}; "
-                 f"echo '== leaks'; cat {leaks}; echo '== end'")
-    return "\n".join(lines) + "\n"
-
-
-with tempfile.TemporaryDirectory(prefix="pesa-debug-") as share:
-    for program in ("hot", "shares", "storm"):
-        guest_program(program, share)
-    with open(f"{share}/script", "w", encoding="utf-8") as file:
-        file.write(script())
-    done = board("--kernel", "debug", "--share", share, "--also", f"pesa={pesa_of_board()}", "--console",
-                 f"{share}/console", "--", "bash", "script", limit=1080)
-    console = read(f"{share}/console")
-parts = script_parts(done.stdout)
-why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
-tap.check(done.returncode == 0 and "end" in parts, "the debug kernel boots and the script ends", why)
-tap.check(parts.get("checkers", "").strip() == "5", "it has the five checkers", parts.get("checkers", why))
-for name, command in WORK:
-    tap.check("status 0" in parts.get(name, ""), f"recorded: {name}", f"{command}\n{parts.get(name)}")
-tap.check(parts.get("leaks", "none").strip() == "", "no memory is lost", parts.get("leaks", why))
-tap.check(not FAULTS.search(console), "the kernel reports nothing", "\n".join(
-    line for line in console.splitlines() if FAULTS.search(line)) + "\n" + console)
+check_work(WORK, ("hot", "shares", "storm"), "--kernel", "debug", "--also", f"pesa={pesa_of_board()}")
 tap.end()

@@ -4,9 +4,9 @@
 exact samples, branch stacks, call stacks, tasks that are switched, harts that go and come.  It must report nothing."""
 import os
 import subprocess
-import tempfile
 
-from board import FAULTS, TOP, board, guest_program, read, script_parts, tap
+from board import TOP, tap
+from debug_kernel import check_work
 
 RECORD = "perf record -q -N -B -o /tmp/data"
 WORK = [
@@ -27,40 +27,9 @@ WORK = [
     ("by a user", f"setpriv --reuid=65534 --regid=65534 --clear-groups {RECORD} -j any,u -e cycles:uppp -c 50000 ./hot 30000"),
     ("refusals", "! perf record -q -o /tmp/data -j in_tx,u true && ! perf record -q -o /tmp/data -j stack,any,u true"),
 ]
-CHECKERS = "KASAN|UBSAN|PROVE_LOCKING|DEBUG_ATOMIC_SLEEP|DEBUG_KMEMLEAK"
-leaks = "/sys/kernel/debug/kmemleak"
-
-
-def script():
-    lines = ["export cpu=/sys/devices/system/cpu/cpu1; chmod 1777 /tmp; cat /sys/bus/event_source/devices/cpu/caps/*",
-             f"echo '== checkers'; zcat /proc/config.gz | grep -cE '^CONFIG_({CHECKERS})=y'",
-             f"sleep 6; echo scan > {leaks}; echo clear > {leaks}"]
-    for name, command in WORK:
-        lines.append(f"rm -f /tmp/data; echo '== {name}'; ({command}) 2>&1; echo status $?")
-    lines.append(f"rm -f /tmp/*; sleep 6; echo scan > {leaks}; sleep 6; echo scan > {leaks}; "
-                 f"echo '== leaks'; cat {leaks}; echo '== end'")
-    return "\n".join(lines) + "\n"
-
-
 built = subprocess.run([os.path.join(TOP, "tools/board/series"), "debug"], capture_output=True, text=True, check=False)
 if not tap.check(not built.returncode, "the debug kernel with all patches builds", built.stderr[-2000:]):
     tap.end()
-with tempfile.TemporaryDirectory(prefix="pesa-debug-") as share:
-    for program in ("hot", "stacks", "storm"):
-        guest_program(program, share)
-    with open(f"{share}/script", "w", encoding="utf-8") as file:
-        file.write(script())
-    done = board("--without-device", "--without-driver", "--property", "pesa-sspesa=on", "--property", "pesa-ctr-depth=32", "--memory", "2G",
-                 "--share", share, "--console", f"{share}/console", "--", "bash", "script", limit=1080,
-                 env={**os.environ, "KERNEL": built.stdout.strip()})
-    console = read(f"{share}/console")
-parts = script_parts(done.stdout)
-why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
-tap.check(done.returncode == 0 and "end" in parts, "the debug kernel boots and the script ends", why)
-tap.check(parts.get("checkers", "").strip() == "5", "it has the five checkers", parts.get("checkers", why))
-for name, command in WORK:
-    tap.check("status 0" in parts.get(name, ""), f"recorded: {name}", f"{command}\n{parts.get(name)}")
-tap.check(parts.get("leaks", "none").strip() == "", "no memory is lost", parts.get("leaks", why))
-tap.check(not FAULTS.search(console), "the kernel reports nothing", "\n".join(
-    line for line in console.splitlines() if FAULTS.search(line)) + "\n" + console)
+check_work(WORK, ("hot", "stacks", "storm"), "--without-device", "--without-driver", "--property", "pesa-sspesa=on",
+           "--property", "pesa-ctr-depth=32", "--memory", "2G", env={**os.environ, "KERNEL": built.stdout.strip()})
 tap.end()
