@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any bytes as a perf.data file, loaded into a profile: weights are conserved and everything that a
- * profile hands out can be read; stacks of it are exported with all cycles, and in another format; timed blocks add up.
- * Maps of /proc/self/fd/900 have RISC-V text.
+ * profile hands out can be read; stacks of it are exported with all cycles, and in another format;
+ * timed blocks add up.  Maps of /proc/self/fd/900 have RISC-V text.
  */
 #include <math.h>
 #include <stdio.h>

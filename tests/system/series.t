@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kernel/series: each patch applies, satisfies checkpatch, and compiles without warnings by itself, and sparse; on harts with base Sspesa the
-kernel with all of them samples exact addresses (cycles:ppp), also where interrupts are off, and marks them; without the extension it
-refuses to.
+"""kernel/series: each patch applies, satisfies checkpatch, and compiles without warnings by itself; sparse has nothing to say of new
+files; on harts with base Sspesa the kernel with all of them samples exact addresses (cycles:ppp), also where interrupts are off, and
+marks them; without the extension it refuses to.
 """
 import glob
 import os
@@ -18,7 +18,8 @@ PATCHES = sorted(glob.glob(os.path.join(TOP, "kernel/series/0*.patch")))
 EXACT = 1 << 14  # PERF_RECORD_MISC_EXACT_IP
 USER = 2  # PERF_RECORD_MISC_USER
 # What the patches change, and what includes the headers that they change.
-OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "arch/riscv/kernel/stacktrace.o", "drivers/perf/", "kernel/events/core.o"]
+OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "arch/riscv/kernel/stacktrace.o", "drivers/perf/",
+           "kernel/events/core.o"]
 NEW = "drivers/perf/riscv_ctr.o"  # of a file that the patches add
 SCRIPT = """
 echo "== precise"; cat /sys/bus/event_source/devices/cpu/caps/max_precise; grep -m 1 isa /proc/cpuinfo
