@@ -178,7 +178,7 @@ def random_record():
     """Mostly what can be a record: any flags, any registers, of any length."""
     size = random.choice((48, 48, 48, 56, 52, 49, random.randrange(1, 96)))
     head = bytes((random.choice((1, 1, 1, 1, 1, 1, 1, 2, 0)), random.choice((64, 64, 32, 32, 64, random.randrange(256)))))
-    told = random.choice((48, 48, 48, 48, size, random.randrange(1 << 16)))
+    told = random.choice((48, 48, 48, 48, size, size + random.randrange(24), random.randrange(1 << 16)))
     flags = random.choice((random.randrange(64), random.randrange(64) | 0xffff << 16, random.getrandbits(32) & KNOWN))
     return (head + told.to_bytes(2, "little") + flags.to_bytes(4, "little") + random.randbytes(96))[:size]
 
