@@ -562,11 +562,11 @@ install: all
 
 # What DKMS builds the driver from.
 driver_source = $(DESTDIR)/usr/src/pesa-$(VERSION)
+driver_headers = $(addprefix include/pesa/,csr.h raw_sample.h transfer.h)
 install-driver-source:
-	install -d $(driver_source)/include/pesa
-	install -m 644 kernel/Kbuild $(wildcard kernel/*.[ch]) $(driver_source)/
+	install -d $(driver_source)
+	install -m 644 kernel/Kbuild $(wildcard kernel/*.[ch]) $(driver_headers) $(driver_source)/
 	sed 's|@VERSION@|$(VERSION)|' kernel/dkms.conf > $(driver_source)/dkms.conf
-	install -m 644 include/pesa/csr.h include/pesa/record.h include/pesa/transfer.h $(driver_source)/include/pesa/
 
 uninstall:
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/include/pesa $(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) \

@@ -10,23 +10,11 @@
  * With RASEMU a return removes the record of its call: the records are the call stack of the
  * running program (PERF_SAMPLE_BRANCH_CALL_STACK), of user mode only.  They must not miss a call:
  * they are recorded from pesa_pmu_add() to pesa_pmu_del(), whether the event takes samples or not,
- * and are saved and restored with the task where the event is of a task.  perf keeps the saved
- * stack with the task's events.  An event of a CPU starts anew with each task.
+ * and go with their task (call_stack.c).
  */
 #include <linux/log2.h>
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
 
 #include "driver.h"
-
-/* A saved call stack. */
-struct pesa_call_stack {
-	u32 next;  /* sctrstatus.WRPTR */
-	u32 count; /* of calls */
-	struct pesa_call {
-		unsigned long source, target;
-	} calls[]; /* newest first */
-};
 
 #define TYPE(name) BIT_ULL(PESA_CTR_CONTROL_INHIBIT_SHIFT + PESA_CTR_##name)
 
@@ -104,11 +92,6 @@ int pesa_branches_control(const struct perf_event *event, u64 *control)
 	return 0;
 }
 
-static void pesa_clear_records(void)
-{
-	asm volatile(".4byte %0" : : "i" (PESA_CTR_SCTRCLR) : "memory");
-}
-
 void pesa_branches_start(struct pesa_hart *hart, const struct perf_event *event)
 {
 	bool calls = pesa_has_call_stack(event);
@@ -143,7 +126,7 @@ void pesa_branches_forget(struct pesa_hart *hart)
 void pesa_branches_add(const struct perf_event *event)
 {
 	if (pesa_has_call_stack(event))
-		to_pesa(event->pmu)->perf.sched_cb_inc(event->pmu);
+		perf_sched_cb_inc(event->pmu);
 }
 
 void pesa_branches_delete(struct pesa_hart *hart, const struct perf_event *event)
@@ -151,7 +134,7 @@ void pesa_branches_delete(struct pesa_hart *hart, const struct perf_event *event
 	if (!pesa_has_call_stack(event))
 		return;
 	pesa_branches_forget(hart);
-	to_pesa(event->pmu)->perf.sched_cb_dec(event->pmu);
+	perf_sched_cb_dec(event->pmu);
 }
 
 /* The low-level index of the newest record; -1: unknown. */
@@ -172,7 +155,7 @@ static unsigned int pesa_branch_cycles(u64 data)
 {
 	if (!(data & PESA_CTR_DATA_CCV))
 		return 0;
-	return min_t(unsigned int, PESA_CTR_DATA_CYCLES(data), U16_MAX);
+	return min_t(unsigned int, pesa_ctr_data_cycles(data), U16_MAX);
 }
 
 /*
@@ -232,80 +215,6 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 	csr_clear(PESA_CSR_SCTRSTATUS, PESA_CTR_STATUS_FROZEN);
 }
 
-/* ---- Call stacks of tasks -------------------------------------------------------------------- */
-
-#if PESA_HAVE_TASK_DATA
-/* Both are called in the kernel, whose calls are not recorded. */
-static void pesa_call_stack_save(struct pesa_hart *hart, struct pesa_call_stack *stack)
-{
-	unsigned long selected = csr_read(PESA_CSR_SISELECT);
-
-	/* A pending sample shows the stack that it was taken with. */
-	csr_clear(PESA_CSR_SCTRSTATUS, PESA_CTR_STATUS_FROZEN);
-	stack->next = csr_read(PESA_CSR_SCTRSTATUS) & PESA_CTR_STATUS_WRPTR_MASK;
-	for (stack->count = 0; stack->count < hart->pmu->ctr_depth; stack->count++) {
-		struct pesa_call *call = &stack->calls[stack->count];
-
-		csr_write(PESA_CSR_SISELECT, PESA_CTR_SELECT_FIRST + stack->count);
-		call->source = csr_read(PESA_CSR_SIREG);
-		if (!(call->source & PESA_CTR_SOURCE_V))
-			break;
-		call->target = csr_read(PESA_CSR_SIREG2);
-	}
-	csr_write(PESA_CSR_SISELECT, selected);
-}
-
-/* `stack` is NULL if nothing is known of the task. */
-static void pesa_call_stack_restore(const struct pesa_call_stack *stack)
-{
-	unsigned long selected = csr_read(PESA_CSR_SISELECT);
-	unsigned long frozen = csr_read(PESA_CSR_SCTRSTATUS) & PESA_CTR_STATUS_FROZEN;
-
-	pesa_clear_records();
-	csr_write(PESA_CSR_SCTRSTATUS, frozen | (stack ? stack->next : 0));
-	for (u32 i = 0; stack && i < stack->count; i++) {
-		csr_write(PESA_CSR_SISELECT, PESA_CTR_SELECT_FIRST + i);
-		csr_write(PESA_CSR_SIREG, stack->calls[i].source);
-		csr_write(PESA_CSR_SIREG2, stack->calls[i].target);
-		csr_write(PESA_CSR_SIREG3, PESA_CTR_DIRECT_CALL);
-	}
-	csr_write(PESA_CSR_SISELECT, selected);
-}
-
-/* A task leaves the CPU, or comes; with the context of its events, or with that of the CPU's. */
-static void pesa_switch_task(struct perf_event_pmu_context *context, bool comes)
-{
-	struct pesa_hart *hart = this_cpu_ptr(to_pesa(context->pmu)->harts);
-
-	if (!hart->keeps_calls)
-		return;
-	if (comes)
-		pesa_call_stack_restore(context->task_ctx_data);
-	else if (context->task_ctx_data)
-		pesa_call_stack_save(hart, context->task_ctx_data);
-}
-
-#ifdef PESA_SWITCH_HAS_TASK
-static void pesa_pmu_sched_task(struct perf_event_pmu_context *context,
-				struct task_struct *task, bool comes)
-#else
-static void pesa_pmu_sched_task(struct perf_event_pmu_context *context, bool comes)
-#endif
-{
-	pesa_switch_task(context, comes);
-}
-#endif /* PESA_HAVE_TASK_DATA */
-
-void pesa_branches_set_callbacks(struct pesa_pmu *pesa)
-{
-#if PESA_HAVE_TASK_DATA
-	if (!pesa->call_stacks)
-		return;
-	pesa->pmu.sched_task = pesa_pmu_sched_task;
-	pesa->pmu.task_ctx_cache = pesa->call_stack_cache;
-#endif
-}
-
 /* ---- Preparation ----------------------------------------------------------------------------- */
 
 static void pesa_free_branches(void *context)
@@ -315,38 +224,10 @@ static void pesa_free_branches(void *context)
 	free_percpu(pesa->branches);
 }
 
-static void pesa_free_call_stacks(void *context)
-{
-	struct pesa_pmu *pesa = context;
-
-	/* perf frees the stacks of events that are gone by RCU. */
-	rcu_barrier();
-	kmem_cache_destroy(pesa->call_stack_cache);
-}
-
-static int pesa_prepare_call_stacks(struct pesa_pmu *pesa)
-{
-	size_t size = struct_size_t(struct pesa_call_stack, calls, pesa->ctr_depth);
-
-	pesa->perf.sched_cb_inc = pesa_find(pesa, "perf_sched_cb_inc");
-	pesa->perf.sched_cb_dec = pesa_find(pesa, "perf_sched_cb_dec");
-	if (!PESA_HAVE_TASK_DATA || !pesa->perf.sched_cb_inc ||
-	    !pesa->perf.sched_cb_dec) {
-		dev_warn(pesa->dev,
-			 "this kernel's perf cannot keep call stacks with tasks: they are not offered\n");
-		pesa->call_stacks = false;
-		return 0;
-	}
-	pesa->call_stack_cache = kmem_cache_create("pesa_call_stack", size, 0, 0, NULL);
-	if (!pesa->call_stack_cache)
-		return -ENOMEM;
-	return devm_add_action_or_reset(pesa->dev, pesa_free_call_stacks, pesa);
-}
-
 int pesa_branches_prepare(struct pesa_pmu *pesa)
 {
 	size_t size = struct_size_t(struct perf_branch_stack, entries, pesa->ctr_depth);
-	int cpu, error;
+	int cpu;
 
 	if (!pesa->ctr_depth)
 		return 0;
@@ -355,6 +236,5 @@ int pesa_branches_prepare(struct pesa_pmu *pesa)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(pesa->harts, cpu)->branches = per_cpu_ptr(pesa->branches, cpu);
-	error = devm_add_action_or_reset(pesa->dev, pesa_free_branches, pesa);
-	return error || !pesa->call_stacks ? error : pesa_prepare_call_stacks(pesa);
+	return devm_add_action_or_reset(pesa->dev, pesa_free_branches, pesa);
 }

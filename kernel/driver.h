@@ -7,10 +7,11 @@
  * to perf as raw data.  struct pesa_pmu is the device, struct pesa_hart its per-hart state; a hart
  * accesses only its own state, with interrupts disabled.
  *
- *   main.c      module parameters, device tree, probing, CPU hotplug, power management
+ *   main.c      device properties, probing, CPU hotplug, power management
  *   hart.c      probes a hart's registers
  *   sample.c    perf callbacks, the overflow interrupt, records
- *   branch.c    control transfer records (Ssctr), call stacks made of them
+ *   branch.c    control transfer records (Ssctr)
+ *   call_stack.c call stacks made of them, which go with their tasks
  *   event.c     events other than cycles
  *   autorun.c   AutoRun: the hart writes samples to an AUX buffer by itself
  *   sysfs.c     attributes: caps/, format/, events/, statistics/
@@ -20,18 +21,20 @@
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/interrupt.h>
 #include <linux/notifier.h>
+#include <linux/perf/riscv_pmu.h>
 #include <linux/perf_event.h>
 
 #include <asm/csr.h>
 #include <asm/ptrace.h>
 
-#include "pesa/csr.h"
-#include "pesa/record.h"
-#include "pesa/transfer.h"
+#include "csr.h"
+#include "raw_sample.h"
+#include "transfer.h"
 
 #define PESA_NAME		"pesa"
 
@@ -63,17 +66,6 @@ enum pesa_statistic {
 #define PESA_ATTR_GROUPS 5 /* attribute groups: directories in sysfs */
 
 struct pesa_pmu;
-
-/* perf functions that are not exported to modules; pesa_find() finds them by kprobe. */
-struct pesa_perf {
-	int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
-			struct pt_regs *regs);
-	int (*account_interrupt)(struct perf_event *event);
-	void (*sample_event_took)(u64 nanoseconds);
-	/* Request calls of pmu.sched_task() on this CPU, or end that; NULL: no call stacks. */
-	void (*sched_cb_inc)(struct pmu *pmu);
-	void (*sched_cb_dec)(struct pmu *pmu);
-};
 
 /* The physically contiguous part of an AUX buffer that the hart writes to. */
 struct pesa_autorun {
@@ -127,7 +119,7 @@ struct pesa_pmu {
 	struct device *dev;
 	struct pesa_hart __percpu *harts;
 	void __percpu *branches;
-	struct kmem_cache *call_stack_cache; /* NULL: no call stacks */
+	enum cpuhp_state hotplug_state;
 	struct hlist_node hotplug;
 	struct notifier_block power;
 	cpumask_t supported;
@@ -135,7 +127,6 @@ struct pesa_pmu {
 	atomic_t events;   /* number of perf events of this PMU */
 	bool shut_down;	   /* the system shuts down: start no event */
 	bool suspended;	   /* system suspend: events start on resume */
-	struct pesa_perf perf;
 	u32 tick; /* of the time register, in nanoseconds */
 	int irq;
 	unsigned long irq_mask; /* bit in sie and sip */
@@ -196,10 +187,6 @@ static inline void pesa_rearm(struct pesa_pmu *pesa)
 	csr_clear(CSR_IP, pesa->irq_mask);
 }
 
-/* main.c */
-/* Find a function of the kernel's that is not exported to modules; NULL: not found. */
-void *pesa_find(struct pesa_pmu *pesa, const char *function);
-
 /* hart.c */
 /* Probe all online harts and keep the capabilities that they have in common. */
 int pesa_probe_harts(struct pesa_pmu *pesa);
@@ -229,10 +216,8 @@ static inline bool pesa_has_call_stack(const struct perf_event *event)
 	       event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
 }
 
-/* Allocate buffers; find out whether this kernel can keep call stacks with their tasks. */
+/* Allocate buffers. */
 int pesa_branches_prepare(struct pesa_pmu *pesa);
-/* Fill in perf's callbacks for call stacks. */
-void pesa_branches_set_callbacks(struct pesa_pmu *pesa);
 /* Translate branch_sample_type to a value of sctrctl; -EOPNOTSUPP if a bit has no equivalent. */
 int pesa_branches_control(const struct perf_event *event, u64 *control);
 /* The event was added to the hart; is about to be removed. */
@@ -244,6 +229,15 @@ void pesa_branches_stop(const struct perf_event *event);
 void pesa_branches_forget(struct pesa_hart *hart);
 /* Read the records of the pending sample and unfreeze recording. */
 void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event);
+
+static inline void pesa_clear_records(void)
+{
+	asm volatile(".4byte %0" : : "i" (PESA_CTR_SCTRCLR) : "memory");
+}
+
+/* call_stack.c */
+/* Set perf's callbacks for call stacks, where the harts have them. */
+int pesa_call_stacks_prepare(struct pesa_pmu *pesa);
 
 /* autorun.c */
 static inline bool pesa_is_autorun(const struct perf_event *event)
@@ -262,7 +256,7 @@ void *pesa_autorun_setup(struct perf_event *event, void **pages, int count, bool
 void pesa_autorun_free(void *buffer);
 
 /* event.c */
-/* Read the events from the device tree or the module parameter. */
+/* Read the events from the device's properties. */
 int pesa_describe_events(struct pesa_pmu *pesa);
 /* On a hart with shpmsevent: set in `refused` the events whose number does not read back. */
 void pesa_probe_events(const struct pesa_pmu *pesa, unsigned long *refused);

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events other than cycles that the period counter can count, on harts with shpmsevent.  The device
- * tree or the module parameter `events` lists them; an event that some hart does not accept in
- * shpmsevent is dropped.
+ * Events other than cycles that the period counter can count, on harts with shpmsevent.  Properties
+ * of the device list them; an event that some hart does not accept in shpmsevent is dropped.
  */
 #include <linux/bitmap.h>
-#include <linux/module.h>
-#include <linux/of.h>
-#include <linux/slab.h>
+#include <linux/property.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "driver.h"
-
-static char *events[PESA_EVENTS_MAX];
-static unsigned int events_given;
-module_param_array(events, charp, &events_given, 0444);
-MODULE_PARM_DESC(events, "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
 
 /* The name becomes a file name in sysfs and a term in perf's event syntax, pesa/NAME/. */
 static bool pesa_is_event_name(const char *name)
@@ -32,8 +24,6 @@ static int pesa_add_event(struct pesa_pmu *pesa, const char *name, u32 number)
 	if (!pesa_is_event_name(name) || number <= PESA_EVENT_CYCLES || number > PESA_SELECT_MOST)
 		return dev_err_probe(pesa->dev, -EINVAL,
 				     "event '%s' with the number %u cannot be\n", name, number);
-	if (pesa->event_type_count == PESA_EVENTS_MAX)
-		return dev_err_probe(pesa->dev, -EINVAL, "more than %u events\n", PESA_EVENTS_MAX);
 	for (unsigned int i = 0; i < pesa->event_type_count; i++)
 		if (pesa->event_types[i].number == number ||
 		    !strcmp(pesa->event_types[i].name, name))
@@ -46,47 +36,26 @@ static int pesa_add_event(struct pesa_pmu *pesa, const char *name, u32 number)
 	return 0;
 }
 
-static int pesa_add_given(struct pesa_pmu *pesa, const char *given)
-{
-	const char *colon = strrchr(given, ':');
-	bool hexadecimal = colon && !strncasecmp(colon + 1, "0x", 2);
-	char *name;
-	u32 number;
-
-	/* No octal numbers: "010" is ten. */
-	if (!colon || kstrtou32(colon + 1, hexadecimal ? 16 : 10, &number))
-		return dev_err_probe(pesa->dev, -EINVAL, "events: '%s' is no NAME:NUMBER\n", given);
-	name = devm_kstrdup(pesa->dev, given, GFP_KERNEL);
-	if (!name)
-		return -ENOMEM;
-	name[colon - given] = 0;
-	return pesa_add_event(pesa, name, number);
-}
-
 int pesa_describe_events(struct pesa_pmu *pesa)
 {
-	struct device_node *node = pesa->dev->of_node;
+	const char *names[PESA_EVENTS_MAX];
 	int count, error = 0;
+	u32 numbers[PESA_EVENTS_MAX];
 
-	if (!node) {
-		for (unsigned int i = 0; !error && i < events_given; i++)
-			error = pesa_add_given(pesa, events[i]);
-		return error;
-	}
-	count = of_property_count_strings(node, "event-names");
-	if (max(count, 0) != max(of_property_count_u32_elems(node, "events"), 0))
+	count = max(device_property_string_array_count(pesa->dev, "event-names"), 0);
+	if (count != max(device_property_count_u32(pesa->dev, "events"), 0))
 		return dev_err_probe(pesa->dev, -EINVAL,
-				     "%pOF: events and event-names differ in length\n", node);
-	for (int i = 0; !error && i < count; i++) {
-		const char *name;
-		u32 number;
-
-		error = of_property_read_string_index(node, "event-names", i, &name);
-		if (!error)
-			error = of_property_read_u32_index(node, "events", i, &number);
-		if (!error)
-			error = pesa_add_event(pesa, name, number);
-	}
+				     "events and event-names differ in length\n");
+	if (count > PESA_EVENTS_MAX)
+		return dev_err_probe(pesa->dev, -EINVAL, "more than %u events\n", PESA_EVENTS_MAX);
+	if (!count)
+		return 0;
+	error = device_property_read_string_array(pesa->dev, "event-names", names, count);
+	if (error < 0)
+		return error;
+	error = device_property_read_u32_array(pesa->dev, "events", numbers, count);
+	for (int i = 0; !error && i < count; i++)
+		error = pesa_add_event(pesa, names[i], numbers[i]);
 	return error;
 }
 

@@ -66,11 +66,12 @@ static u32 pesa_try_counter(void)
 
 static bool pesa_try_call_stacks(void)
 {
-	unsigned long value;
+	/* Events of the hart's counters may have records on it already. */
+	unsigned long value, before = csr_read(PESA_CSR_SCTRCTL);
 
 	csr_write(PESA_CSR_SCTRCTL, PESA_CTR_CONTROL_RASEMU);
 	value = csr_read(PESA_CSR_SCTRCTL);
-	csr_write(PESA_CSR_SCTRCTL, 0);
+	csr_write(PESA_CSR_SCTRCTL, before);
 	return value & PESA_CTR_CONTROL_RASEMU;
 }
 

@@ -5,12 +5,10 @@
  * Every hart has one period counter.  When it overflows, the hart records for that one cycle which
  * instructions retired, the targets of control transfers, the state of the retire stage and its
  * cause.  The driver reads these registers in the overflow interrupt and hands them to perf as a
- * raw record (see pesa/record.h), with the sampled PC in place of the interrupted one.
+ * raw record (see raw_sample.h), with the sampled PC in place of the interrupted one.
  *
  * This file has probing, CPU hotplug and power management.  driver.h lists the other files.
  */
-
-#define pr_fmt(fmt) "pesa: " fmt
 
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
@@ -20,12 +18,11 @@
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
 #include <linux/kobject.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_irq.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <linux/property.h>
 #include <linux/random.h>
 #include <linux/smp.h>
 
@@ -36,8 +33,6 @@
 
 #define PESA_DEFAULT_INTERRUPT	13 /* LCOFI */
 #define PESA_RETIRE_WIDTH_MAX	15
-
-static enum cpuhp_state pesa_hotplug_state;
 
 /* ---- CPU hotplug and idle -------------------------------------------------------------------- */
 
@@ -111,98 +106,80 @@ static int pesa_power(struct notifier_block *block, unsigned long action, void *
 
 /* ---- Probing --------------------------------------------------------------------------------- */
 
-/* Without a device-tree node: `interrupt` creates the device, the others describe it. */
-static int interrupt = -1;
-module_param(interrupt, int, 0444);
-MODULE_PARM_DESC(interrupt, "local interrupt of the period counter, where no device-tree node says it");
-static unsigned int retire_width;
-module_param(retire_width, uint, 0444);
-MODULE_PARM_DESC(retire_width, "instructions that can retire in a cycle (0: unknown)");
-static unsigned int ct_targets = 2;
-module_param(ct_targets, uint, 0444);
-MODULE_PARM_DESC(ct_targets, "branch targets in a sample: 0, 1 or 2");
-static char *cause_names[PESA_CAUSE_COUNT] = {
+/* The causes that each implementation has, in the order of their bits. */
+static const char *const pesa_usual_causes[] = {
 	"icache-miss", "itlb-miss", "branch-mispredict", "dcache-miss", "dtlb-miss",
 };
-module_param_array(cause_names, charp, NULL, 0444);
-MODULE_PARM_DESC(cause_names, "names of the CAUSE bits from 0 on, empty where not tracked");
-static unsigned long frequency;
-module_param(frequency, ulong, 0444);
-MODULE_PARM_DESC(frequency, "nominal cycles a second (0: unknown)");
-
-static unsigned int ctr_depth;
-module_param(ctr_depth, uint, 0444);
-MODULE_PARM_DESC(ctr_depth, "control transfer records to use (Ssctr), 0: none");
-static bool autorun;
-module_param(autorun, bool, 0444);
-MODULE_PARM_DESC(autorun, "the harts have AutoRun");
 
 /*
  * The number of the local interrupt: from interrupts-extended, which must name the same one for all
- * harts, or from the module parameter.
+ * harts.  A device without a node has a property for it.
  */
 static int pesa_local_interrupt(struct pesa_pmu *pesa)
 {
 	struct device_node *node = pesa->dev->of_node;
 	struct of_phandle_args args;
-	int number = -1;
+	u32 number = PESA_DEFAULT_INTERRUPT;
 
-	if (!node)
-		return interrupt;
-	for (int i = 0; !of_irq_parse_one(node, i, &args); i++) {
+	device_property_read_u32(pesa->dev, "local-interrupt", &number);
+	for (int i = 0; node && !of_irq_parse_one(node, i, &args); i++) {
 		of_node_put(args.np);
-		if (args.args_count != 1 || (number >= 0 && args.args[0] != number))
+		if (args.args_count != 1 || (i && args.args[0] != number))
 			return dev_err_probe(pesa->dev, -EINVAL,
-					     "%pOF: interrupts-extended must name the same local interrupt for every hart\n",
-					     node);
+					     "interrupts-extended must name the same local interrupt for every hart\n");
 		number = args.args[0];
 	}
-	return number >= 0 ? number : PESA_DEFAULT_INTERRUPT;
+	if (number >= BITS_PER_LONG)
+		return dev_err_probe(pesa->dev, -EINVAL, "local interrupt %u: a hart has %d\n",
+				     number, BITS_PER_LONG);
+	return number;
+}
+
+static int pesa_describe_causes(struct pesa_pmu *pesa)
+{
+	int count = device_property_string_array_count(pesa->dev, "cause-names");
+
+	if (count > PESA_CAUSE_COUNT)
+		return dev_err_probe(pesa->dev, -EINVAL,
+				     "cause-names has %d strings, there are %d bits\n", count,
+				     PESA_CAUSE_COUNT);
+	if (count <= 0) {
+		memcpy(pesa->cause_names, pesa_usual_causes, sizeof(pesa_usual_causes));
+		return 0;
+	}
+	count = device_property_read_string_array(pesa->dev, "cause-names", pesa->cause_names,
+						  count);
+	return min(count, 0);
 }
 
 static int pesa_describe(struct pesa_pmu *pesa)
 {
-	struct device_node *node = pesa->dev->of_node;
-	int count;
+	struct device *dev = pesa->dev;
+	int error;
 
 	pesa->core = "";
 	pesa->model = "";
-	pesa->retire_width = retire_width;
-	pesa->ct_targets = ct_targets;
-	pesa->frequency = frequency;
-	pesa->ctr_depth = ctr_depth;
-	pesa->autorun = autorun;
-	for (int i = 0; i < PESA_CAUSE_COUNT; i++)
-		pesa->cause_names[i] = cause_names[i];
-	if (node) {
-		pesa->ct_targets = 2;
-		of_property_read_u32(node, "retire-width", &pesa->retire_width);
-		of_property_read_u32(node, "ct-targets", &pesa->ct_targets);
-		of_property_read_u64(node, "clock-frequency", &pesa->frequency);
-		of_property_read_string(node, "core", &pesa->core);
-		of_property_read_string(node, "model", &pesa->model);
-		pesa->discarded_count = of_property_read_bool(node, "discarded-count");
-		pesa->autorun = of_property_read_bool(node, "autorun");
-		of_property_read_u32(node, "ctr-depth", &pesa->ctr_depth);
-		count = of_property_count_strings(node, "cause-names");
-		if (count > PESA_CAUSE_COUNT)
-			return dev_err_probe(pesa->dev, -EINVAL,
-					     "%pOF: cause-names has %d strings, there are %d bits\n",
-					     node, count, PESA_CAUSE_COUNT);
-		for (int i = 0; count >= 0 && i < PESA_CAUSE_COUNT; i++)
-			if (of_property_read_string_index(node, "cause-names", i,
-							  &pesa->cause_names[i]))
-				pesa->cause_names[i] = NULL;
-	}
+	pesa->ct_targets = 2;
+	device_property_read_u32(dev, "retire-width", &pesa->retire_width);
+	device_property_read_u32(dev, "ct-targets", &pesa->ct_targets);
+	device_property_read_u64(dev, "clock-frequency", &pesa->frequency);
+	device_property_read_string(dev, "core", &pesa->core);
+	device_property_read_string(dev, "model", &pesa->model);
+	device_property_read_u32(dev, "ctr-depth", &pesa->ctr_depth);
+	pesa->discarded_count = device_property_read_bool(dev, "discarded-count");
+	pesa->autorun = device_property_read_bool(dev, "autorun");
 	if (pesa->ct_targets > 2)
-		return dev_err_probe(pesa->dev, -EINVAL, "ct-targets is %u: at most 2\n",
+		return dev_err_probe(dev, -EINVAL, "ct-targets is %u: at most 2\n",
 				     pesa->ct_targets);
 	if (pesa->ctr_depth > PESA_CTR_DEPTH_MOST)
-		return dev_err_probe(pesa->dev, -EINVAL, "ctr-depth is %u: at most %u\n",
+		return dev_err_probe(dev, -EINVAL, "ctr-depth is %u: at most %u\n",
 				     pesa->ctr_depth, PESA_CTR_DEPTH_MOST);
 	if (pesa->retire_width > PESA_RETIRE_WIDTH_MAX)
-		return dev_err_probe(pesa->dev, -EINVAL, "retire-width is %u: at most %u\n",
+		return dev_err_probe(dev, -EINVAL, "retire-width is %u: at most %u\n",
 				     pesa->retire_width, PESA_RETIRE_WIDTH_MAX);
+	error = pesa_describe_causes(pesa);
+	if (error)
+		return error;
 	return pesa_describe_events(pesa);
 }
 
@@ -220,9 +197,6 @@ static int pesa_request_irq(struct pesa_pmu *pesa)
 
 	if (number < 0)
 		return number;
-	if (number >= BITS_PER_LONG)
-		return dev_err_probe(pesa->dev, -EINVAL, "local interrupt %d: a hart has %d\n",
-				     number, BITS_PER_LONG);
 	domain = irq_find_matching_fwnode(riscv_get_intc_hwnode(), DOMAIN_BUS_ANY);
 	if (!domain)
 		return dev_err_probe(pesa->dev, -EPROBE_DEFER, "no interrupt controller yet\n");
@@ -238,42 +212,12 @@ static int pesa_request_irq(struct pesa_pmu *pesa)
 	return devm_add_action_or_reset(pesa->dev, pesa_free_irq, pesa);
 }
 
-/* A disabled kprobe resolves the function's address. */
-void *pesa_find(struct pesa_pmu *pesa, const char *function)
-{
-	struct kprobe probe = {
-		.symbol_name = function,
-		.flags = KPROBE_FLAG_DISABLED,
-	};
-	void *address;
-
-	if (register_kprobe(&probe)) {
-		dev_err(pesa->dev, "%s() not found: the kernel needs CONFIG_KPROBES\n", function);
-		return NULL;
-	}
-	address = probe.addr;
-	unregister_kprobe(&probe);
-	return address;
-}
-
-static int pesa_find_perf(struct pesa_pmu *pesa)
-{
-	struct pesa_perf *perf = &pesa->perf;
-
-	perf->overflow = pesa_find(pesa, "perf_event_overflow");
-	perf->account_interrupt = pesa_find(pesa, "perf_event_account_interrupt");
-	perf->sample_event_took = pesa_find(pesa, "perf_sample_event_took");
-	if (!perf->overflow || !perf->account_interrupt || !perf->sample_event_took)
-		return -EOPNOTSUPP;
-	pesa->tick = max_t(u32, NSEC_PER_SEC / riscv_timebase, 1);
-	return 0;
-}
-
 static void pesa_remove_hotplug(void *context)
 {
 	struct pesa_pmu *pesa = context;
 
-	cpuhp_state_remove_instance(pesa_hotplug_state, &pesa->hotplug);
+	cpuhp_state_remove_instance(pesa->hotplug_state, &pesa->hotplug);
+	cpuhp_remove_multi_state(pesa->hotplug_state);
 }
 
 static void pesa_remove_power(void *context)
@@ -309,13 +253,28 @@ static int pesa_prepare_harts(struct pesa_pmu *pesa)
 	return 0;
 }
 
+static int pesa_add_hotplug(struct pesa_pmu *pesa)
+{
+	int error;
+
+	error = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/riscv/pesa:online",
+					pesa_hart_online, pesa_hart_offline);
+	if (error < 0)
+		return error;
+	pesa->hotplug_state = error;
+	error = cpuhp_state_add_instance(pesa->hotplug_state, &pesa->hotplug);
+	if (error) {
+		cpuhp_remove_multi_state(pesa->hotplug_state);
+		return error;
+	}
+	return devm_add_action_or_reset(pesa->dev, pesa_remove_hotplug, pesa);
+}
+
 static int pesa_register(struct pesa_pmu *pesa)
 {
 	int error;
 
-	error = cpuhp_state_add_instance(pesa_hotplug_state, &pesa->hotplug);
-	if (!error)
-		error = devm_add_action_or_reset(pesa->dev, pesa_remove_hotplug, pesa);
+	error = pesa_add_hotplug(pesa);
 	if (error)
 		return error;
 	pesa->power.notifier_call = pesa_power;
@@ -328,22 +287,17 @@ static int pesa_register(struct pesa_pmu *pesa)
 	if (error)
 		return error;
 	pesa_prepare_groups(pesa);
-	pesa->pmu = (struct pmu) {
-		.module = THIS_MODULE,
-		.parent = pesa->dev,
-		.attr_groups = pesa->groups,
-	};
+	pesa->pmu.module = THIS_MODULE;
+	pesa->pmu.parent = pesa->dev;
+	pesa->pmu.attr_groups = pesa->groups;
 	pesa_set_callbacks(pesa);
-	pesa_branches_set_callbacks(pesa);
 	error = perf_pmu_register(&pesa->pmu, PESA_NAME, -1);
 	if (error)
 		return dev_err_probe(pesa->dev, error, "perf refused the PMU\n");
 	return devm_add_action_or_reset(pesa->dev, pesa_remove_pmu, pesa);
 }
 
-static int pesa_bind_error; /* result of pesa_bind() for the device that pesa_init() creates */
-
-static int pesa_bind(struct platform_device *device)
+static int pesa_probe(struct platform_device *device)
 {
 	struct pesa_pmu *pesa;
 	int error;
@@ -353,15 +307,16 @@ static int pesa_bind(struct platform_device *device)
 		return -ENOMEM;
 	pesa->dev = &device->dev;
 	platform_set_drvdata(device, pesa);
-	error = pesa_find_perf(pesa);
-	if (!error)
-		error = pesa_describe(pesa);
+	pesa->tick = max_t(u32, NSEC_PER_SEC / riscv_timebase, 1);
+	error = pesa_describe(pesa);
 	if (!error)
 		error = pesa_prepare_harts(pesa);
 	if (!error)
 		error = pesa_probe_harts(pesa);
 	if (!error)
 		error = pesa_branches_prepare(pesa);
+	if (!error)
+		error = pesa_call_stacks_prepare(pesa);
 	if (!error)
 		error = pesa_request_irq(pesa);
 	if (!error)
@@ -371,15 +326,6 @@ static int pesa_bind(struct platform_device *device)
 	dev_info(pesa->dev, "period counter of %u bits on %u harts\n", pesa->counter_bits,
 		 cpumask_weight(&pesa->supported));
 	return 0;
-}
-
-static int pesa_probe(struct platform_device *device)
-{
-	int error = pesa_bind(device);
-
-	if (!device->dev.of_node)
-		pesa_bind_error = error;
-	return error;
 }
 
 /* A kernel started by kexec must not find the counter running. */
@@ -431,7 +377,6 @@ static const struct of_device_id pesa_of_match[] = {
 	{ .compatible = "riscv,shpmsdetails" },
 	{ }
 };
-MODULE_DEVICE_TABLE(of, pesa_of_match);
 
 static struct platform_driver pesa_driver = {
 	.driver = {
@@ -444,52 +389,4 @@ static struct platform_driver pesa_driver = {
 	.shutdown = pesa_shutdown,
 };
 
-static struct platform_device *pesa_device; /* created if the parameter `interrupt` is set */
-
-static int __init pesa_init(void)
-{
-	int error;
-
-	error = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/riscv/pesa:online",
-					pesa_hart_online, pesa_hart_offline);
-	if (error < 0)
-		return error;
-	pesa_hotplug_state = error;
-	error = platform_driver_register(&pesa_driver);
-	if (error)
-		goto remove_state;
-	if (interrupt >= 0) {
-		pesa_device = platform_device_register_simple(PESA_NAME, PLATFORM_DEVID_AUTO,
-							      NULL, 0);
-		if (IS_ERR(pesa_device)) {
-			error = PTR_ERR(pesa_device);
-			goto unregister_driver;
-		}
-		/* Registering succeeds even if the probe failed: let insmod fail too. */
-		error = pesa_bind_error;
-		if (error)
-			goto unregister_device;
-	}
-	return 0;
-
-unregister_device:
-	platform_device_unregister(pesa_device);
-unregister_driver:
-	platform_driver_unregister(&pesa_driver);
-remove_state:
-	cpuhp_remove_multi_state(pesa_hotplug_state);
-	return error;
-}
-
-static void __exit pesa_exit(void)
-{
-	platform_device_unregister(pesa_device);
-	platform_driver_unregister(&pesa_driver);
-	cpuhp_remove_multi_state(pesa_hotplug_state);
-}
-
-module_init(pesa_init);
-module_exit(pesa_exit);
-
-MODULE_DESCRIPTION("Sampling profiler: RISC-V Sspesa with shpmsdetails");
-MODULE_LICENSE("GPL");
+builtin_platform_driver(pesa_driver);

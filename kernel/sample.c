@@ -203,7 +203,7 @@ static noinline int pesa_deliver_other_mode(struct pesa_hart *hart, struct perf_
 		memset(regs, 0, sizeof(*regs));
 	regs->status = kernel ? regs->status | SR_PP : regs->status & ~SR_PP;
 	regs->epc = pc;
-	return hart->pmu->perf.overflow(event, &hart->data, regs);
+	return perf_event_overflow(event, &hart->data, regs);
 }
 
 /* Deliver a sample with the interrupted registers, with the sampled PC in place of epc. */
@@ -217,7 +217,7 @@ static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_even
 		return pesa_deliver_other_mode(hart, event, pc);
 	epc = interrupted->epc;
 	interrupted->epc = pc;
-	stop = hart->pmu->perf.overflow(event, &hart->data, interrupted);
+	stop = perf_event_overflow(event, &hart->data, interrupted);
 	interrupted->epc = epc;
 	return stop;
 }
@@ -241,16 +241,6 @@ void pesa_prepare_record(struct pesa_hart *hart)
 	hart->record.version = PESA_RECORD_VERSION;
 	hart->record.xlen = BITS_PER_LONG;
 	hart->record.size = PESA_RECORD_SIZE;
-}
-
-static void pesa_save_branches(struct perf_sample_data *data, struct perf_event *event,
-			       struct perf_branch_stack *branches)
-{
-#ifdef PESA_BRANCHES_HAVE_COUNTERS
-	perf_sample_save_brstack(data, event, branches, NULL);
-#else
-	perf_sample_save_brstack(data, event, branches);
-#endif
 }
 
 static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *registers)
@@ -337,14 +327,14 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	/* An excluded sample counts for throttling: its interrupt costs the same time. */
 	if (unlikely(pesa_excluded(event, registers.pc))) {
 		pesa_count(hart, PESA_EXCLUDED, 1);
-		return pesa->perf.account_interrupt(event);
+		return perf_event_account_interrupt(event);
 	}
 	pesa_fill_record(hart, event, &registers);
 	perf_sample_data_init(&hart->data, 0, interval);
 	if (event->attr.sample_type & PERF_SAMPLE_RAW)
 		pesa_save_raw(hart);
 	if (has_branch_stack(event))
-		pesa_save_branches(&hart->data, event, hart->branches);
+		perf_sample_save_brstack(&hart->data, event, hart->branches, NULL);
 	pesa_count(hart, PESA_RECORDED, 1);
 	unwritten = atomic64_read(&owner->lost_samples);
 	stop = pesa_deliver(hart, event, registers.pc, interrupted);
@@ -374,7 +364,7 @@ static int pesa_autorun_next(struct pesa_hart *hart, struct perf_event *event)
 		pesa_interrupt_close(hart->pmu);
 		event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	}
-	return hart->pmu->perf.account_interrupt(event);
+	return perf_event_account_interrupt(event);
 }
 
 /*
@@ -411,7 +401,7 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 	if (began - hart->ended < took / 2)
 		pesa_count(hart, PESA_BACK_TO_BACK, 1);
 	hart->ended = began + took;
-	pesa->perf.sample_event_took(took * pesa->tick);
+	perf_sample_event_took(took * pesa->tick);
 	return IRQ_HANDLED;
 }
 
@@ -427,6 +417,12 @@ static void pesa_stop_idle_hart(void *info)
 		pesa_counter_stop(hart);
 }
 
+/* What the event's samples need that a hart has once, and its counters may use, too. */
+static unsigned long pesa_shared(struct perf_event *event)
+{
+	return RISCV_PMU_SAMPLE_PC | (has_branch_stack(event) ? RISCV_PMU_BRANCHES : 0);
+}
+
 static void pesa_event_destroy(struct perf_event *event)
 {
 	struct pesa_pmu *pesa = to_pesa(event->pmu);
@@ -434,6 +430,7 @@ static void pesa_event_destroy(struct perf_event *event)
 
 	/* An interrupt may still use the pointer: perf frees the event after an RCU period. */
 	for_each_possible_cpu(cpu) cmpxchg(&per_cpu_ptr(pesa->harts, cpu)->owner, event, NULL);
+	riscv_pmu_release(RISCV_PMU_SHPMSDETAILS, pesa_shared(event));
 	if (atomic_dec_and_test(&pesa->events))
 		on_each_cpu_mask(&pesa->supported, pesa_stop_idle_hart, pesa, 1);
 }
@@ -488,6 +485,9 @@ static int pesa_pmu_event_init(struct perf_event *event)
 		if (error)
 			return error;
 	}
+	error = riscv_pmu_claim(RISCV_PMU_SHPMSDETAILS, pesa_shared(event));
+	if (error)
+		return error;
 	/*
 	 * perf starts frequency mode with a period of 1 and adapts it.  For cycles the nominal
 	 * frequency is known: start with the matching period.

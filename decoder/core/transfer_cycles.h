@@ -32,7 +32,7 @@ static inline uint32_t transfer_cycles_encode(uint64_t cycles)
 /* The flags of a branch entry for a ctrdata: only its cycles, 0 where they are not valid. */
 static inline uint64_t transfer_cycles_flags(uint32_t data)
 {
-	uint64_t cycles = data & PESA_CTR_DATA_CCV ? PESA_CTR_DATA_CYCLES(data) : 0;
+	uint64_t cycles = data & PESA_CTR_DATA_CCV ? pesa_ctr_data_cycles(data) : 0;
 
 	if (cycles > PESA_BRANCH_CYCLES_MOST)
 		cycles = PESA_BRANCH_CYCLES_MOST;

@@ -2,11 +2,10 @@
 /** @file
  * The registers of shpmsdetails: numbers, fields, and the meaning of each value.
  *
- * Source: RISC-V Performance Event Sampling specification (Sspesa v0.4 draft) and its pull request 27
- * ("Additional metadata for Sspesa", 2025-11-13).  The draft does not allocate CSR numbers: those
- * below lie in the custom supervisor read/write block and are the only place to change when numbers
- * are allocated.  Everything here is a preprocessor constant, so that C, assembly, the kernel and the
- * emulator share this one file.
+ * Source: RISC-V Performance Event Sampling specification (Sspesa v0.4 draft) and its pull request
+ * 27 ("Additional metadata for Sspesa", 2025-11-13).  The draft does not allocate CSR numbers:
+ * those below lie in the custom supervisor read/write block and are the only place to change when
+ * numbers are allocated.  Everything here is a preprocessor constant, for C and for assembly.
  */
 #ifndef PESA_CSR_H
 #define PESA_CSR_H
@@ -23,10 +22,9 @@
 #define PESA_CSR_SHPMSARLIMIT	  0x5C7 /**< end of the memory for records */
 #define PESA_CSR_SHPMSARTHRESHOLD 0x5C8 /**< interrupt when shpmsarptr is here or further */
 #define PESA_CSR_SHPMSARCONTROL	  0x5C9 /**< which privilege modes are recorded */
-#define PESA_CSR_SHPMSEVENT	  0x5CA /**< what the period counter counts, where that can be chosen */
+#define PESA_CSR_SHPMSEVENT	  0x5CA /**< what the period counter counts, if it can be chosen */
 
 /** @name shpmsdata
- *
  * Bits above CNTRID are implementation-defined.  If there is shpmsevent, bits 15:8 have its value
  * when the sample was taken.  If the device-tree node has "discarded-count", bits 63:32 count the
  * overflows that were discarded, because a sample was still pending, since the previous recorded
@@ -63,7 +61,7 @@
 #define PESA_STATE_COUNT    4 /**< how many states there are */
 
 /* CAUSE bits.  Bits 5..9 are implementation-defined; their names are a capability of the core. */
-#define PESA_CAUSE_ICACHE_MISS		(1 << 0) /**< the instruction missed the instruction cache */
+#define PESA_CAUSE_ICACHE_MISS		(1 << 0) /**< it missed the instruction cache */
 #define PESA_CAUSE_ITLB_MISS		(1 << 1) /**< it missed the instruction TLB */
 #define PESA_CAUSE_BRANCH_MISPREDICT	(1 << 2) /**< it was a mispredicted transfer of control */
 #define PESA_CAUSE_DCACHE_MISS		(1 << 3) /**< it missed the data cache */
@@ -72,10 +70,10 @@
 #define PESA_CAUSE_COUNT		10	 /**< bits of the field */
 
 /**
- * shpmsdetailscc: bits 30:0 the value the counter starts at, bit 31 AutoRun.  Writing a value starts
- * the counter at it; writing 0 stops the counter, as reset does.  With N implemented bits the value
- * 2^N - P gives a period of P cycles.  A value that would give less than the minimum is refused: the
- * register keeps what it held.
+ * shpmsdetailscc: bits 30:0 the value the counter starts at, bit 31 AutoRun.  Writing a value
+ * starts the counter at it; writing 0 stops the counter, as reset does.  With N implemented bits
+ * the value 2^N - P gives a period of P cycles.  A value that would give less than the minimum is
+ * refused: the register keeps what it held.
  */
 #define PESA_CC_SAMPLEINITVALUE_MASK 0x7fffffff
 #define PESA_CC_AUTORUN		     0x80000000 /**< samples are written to memory */
@@ -83,19 +81,19 @@
 
 /**
  * shpmsevent, bits 7:0: what the period counter counts: cycles, or one of the events that the
- * device-tree node lists.  A number that the hart does not know is refused: the register keeps what it
- * held.  Writing a known one stops the counter.  When the counter overflows by another event than
- * cycles, shpmspc is the instruction that the event happened to, and shpmsdetailsdata, shpmsdetailsbt1
- * and shpmsdetailsbt2 are 0: no cycle was sampled.
+ * device-tree node lists.  A number that the hart does not know is refused: the register keeps what
+ * it held.  Writing a known one stops the counter.  When the counter overflows by another event
+ * than cycles, shpmspc is the instruction that the event happened to, and shpmsdetailsdata,
+ * shpmsdetailsbt1 and shpmsdetailsbt2 are 0: no cycle was sampled.
  */
 #define PESA_SELECT_CYCLES 0
 #define PESA_SELECT_MOST   0xff /**< the largest number of an event */
 
 /**
  * AutoRun: with PESA_CC_AUTORUN a sample is not kept in the registers but written to memory, as a
- * record of eight words: pc, details, bt1, bt2, data, the time CSR, and two that are 0.  Samples of a
- * mode that shpmsarcontrol does not name are dropped, and targets in such a mode are 0.  A record that
- * finds no room is discarded and counted, as an overflow that finds a sample pending is.
+ * record of eight words: pc, details, bt1, bt2, data, the time CSR, and two that are 0.  Samples of
+ * a mode that shpmsarcontrol does not name are dropped, and targets in such a mode are 0.  A record
+ * that finds no room is discarded and counted, as an overflow that finds a sample pending is.
  */
 #define PESA_AUTORUN_RECORD_SIZE 64
 #define PESA_AUTORUN_CONTROL_U	 (1 << 0) /**< samples of user mode */
@@ -104,12 +102,12 @@
 #define PESA_AUTORUN_CONTROL_MASK (PESA_AUTORUN_CONTROL_U | PESA_AUTORUN_CONTROL_S)
 
 /** The counter triggers in the cycle after it reached all ones; shorter periods are refused. */
-#define PESA_CC_MINIMUM_PERIOD (1 << 8)
+#define PESA_CC_MINIMUM_PERIOD 256
 
 /**
- * Control transfer records (Ssctr, ratified): registers, and the entries through Sscsrind: entry i, 0 the
- * newest, is at siselect PESA_CTR_SELECT_FIRST + i: ctrsource in sireg, ctrtarget in sireg2, ctrdata in
- * sireg3.
+ * Control transfer records (Ssctr, ratified): registers, and the entries through Sscsrind: entry i,
+ * 0 the newest, is at siselect PESA_CTR_SELECT_FIRST + i: ctrsource in sireg, ctrtarget in sireg2,
+ * ctrdata in sireg3.
  */
 #define PESA_CSR_SCTRCTL      0x14E /**< what is recorded: PESA_CTR_CONTROL_* */
 #define PESA_CSR_SCTRSTATUS   0x14F /**< PESA_CTR_STATUS_FROZEN */

@@ -4,7 +4,7 @@
  *
  * It counts the cycles since the record before, of those in which transfers are recorded.  It has a
  * mantissa of 12 bits and an exponent e: the mantissa itself where e is 0, else (2^12 + mantissa)
- * 2^(e - 1).  Everything here is a preprocessor constant or expression, which the kernel uses, too.
+ * 2^(e - 1).  The kernel driver uses this file, too.
  */
 #ifndef PESA_TRANSFER_H
 #define PESA_TRANSFER_H
@@ -17,15 +17,13 @@
 #define PESA_CTR_DATA_CCE_MASK	0xf	  /**< of the shifted value */
 #define PESA_CTR_CYCLES_MOST	134201344 /**< the largest count that the fields can have */
 
-/** The mantissa of a ctrdata. */
-#define PESA_CTR_DATA_CCM(data) ((data) >> PESA_CTR_DATA_CCM_SHIFT & PESA_CTR_DATA_CCM_MASK)
-/** The exponent of a ctrdata. */
-#define PESA_CTR_DATA_CCE(data) ((data) >> PESA_CTR_DATA_CCE_SHIFT & PESA_CTR_DATA_CCE_MASK)
 /** The cycles of a ctrdata whose count is valid. */
-#define PESA_CTR_DATA_CYCLES(data)                                                          \
-	(PESA_CTR_DATA_CCE(data)                                                            \
-		 ? ((1u << PESA_CTR_DATA_CCM_BITS) + (unsigned int)PESA_CTR_DATA_CCM(data)) \
-			   << (PESA_CTR_DATA_CCE(data) - 1)                                 \
-		 : (unsigned int)PESA_CTR_DATA_CCM(data))
+static inline unsigned int pesa_ctr_data_cycles(unsigned long long data)
+{
+	unsigned int mantissa = data >> PESA_CTR_DATA_CCM_SHIFT & PESA_CTR_DATA_CCM_MASK;
+	unsigned int exponent = data >> PESA_CTR_DATA_CCE_SHIFT & PESA_CTR_DATA_CCE_MASK;
+
+	return exponent ? ((1u << PESA_CTR_DATA_CCM_BITS) + mantissa) << (exponent - 1) : mantissa;
+}
 
 #endif

@@ -14,8 +14,9 @@ from board import CROSS, TOP, sparse, tap
 kernel = subprocess.run([f"{TOP}/tools/board/kernel-directory"], stdout=subprocess.PIPE, text=True,
                         check=True).stdout.strip()
 sources = sorted(glob.glob(f"{TOP}/kernel/*.[ch]"))
+# The backport's macros drop arguments that older kernels do not have.
 done = subprocess.run(["perl", f"{kernel}/source/scripts/checkpatch.pl", "--strict", "--no-tree", "--terse", "--no-summary",
-                       "--max-line-length=100", "-f", *sources], capture_output=True, text=True, check=False)
+                       "--max-line-length=100", "--ignore=MACRO_ARG_UNUSED", "-f", *sources], capture_output=True, text=True, check=False)
 reported = [line for line in done.stdout.splitlines() if line.strip()]
 tap.check(sources and not reported, "checkpatch --strict reports nothing", "\n".join(reported) + done.stderr)
 

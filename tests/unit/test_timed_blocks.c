@@ -44,8 +44,8 @@ static void every_count_decodes_by_the_formula_of_the_specification(void **state
 		uint64_t cycles = specified_cycles(cc), data = cc << 16 | PESA_CTR_DATA_CCV;
 		uint64_t kept = cycles < 65535 ? cycles : 65535;
 
-		assert_int_equal(PESA_CTR_DATA_CYCLES(data), cycles);
-		assert_int_equal(PESA_CTR_DATA_CYCLES(data | PESA_CTR_RETURN), cycles);
+		assert_int_equal(pesa_ctr_data_cycles(data), cycles);
+		assert_int_equal(pesa_ctr_data_cycles(data | PESA_CTR_RETURN), cycles);
 		assert_int_equal(transfer_cycles_encode(cycles), data);
 		assert_int_equal(transfer_cycles_flags((uint32_t)data), kept << 4);
 		assert_int_equal(transfer_cycles_flags((uint32_t)cc << 16), 0);
