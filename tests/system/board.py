@@ -18,6 +18,7 @@ from tap import BUILD, CROSS, PESA, TOP  # noqa: E402
 
 RUN = os.path.join(TOP, "tools/board/run")
 BARE = os.path.join(TOP, "tests/system/bare")
+IN_TREE = os.environ.get("BOARD_DRIVER") == "tree"  # the driver is in the kernel of kernel/series, and no module
 SPLITS = 100  # random splits of the samples of two profiles, to measure the noise
 # Messages with which the kernel reports an error.
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN:|UBSAN:|Oops|INFO: (?:possible|trying|task|rcu|suspicious)|Call Trace|"
