@@ -492,7 +492,7 @@ static const char *prepare_core(void)
 }
 
 static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const char *core,
-			    const char *counts, const char *interrupts)
+			    const char *counts, const char *interrupts, const char *driver)
 {
 	const char *problem = NULL;
 	struct pesa_error *error;
@@ -503,7 +503,7 @@ static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const 
 	if (error)
 		problem = error->message;
 	else
-		problem = board_open(&process, id, core, counts, interrupts);
+		problem = board_open(&process, id, core, counts, interrupts, driver);
 	if (!problem)
 		problem = prepare_core();
 	return problem ? refuse(problem) : 0;
@@ -513,6 +513,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 					   char **argv)
 {
 	const char *channel = NULL, *core = NULL, *counts = NULL, *interrupts = NULL;
+	const char *driver = NULL;
 	const char *problem;
 	struct pesa_error *error;
 
@@ -525,10 +526,12 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 			counts = argv[i] + 7;
 		else if (!strncmp(argv[i], "interrupts=", 11))
 			interrupts = argv[i] + 11;
+		else if (!strncmp(argv[i], "driver=", 7))
+			driver = argv[i] + 7;
 		else if (!strncmp(argv[i], "after=", 6))
 			follow_begin(&process, argv[i] + 6);
 	if (info->system_emulation)
-		return install_on_board(id, info, core, counts, interrupts);
+		return install_on_board(id, info, core, counts, interrupts, driver);
 	if (!channel)
 		return refuse("it was not started by pesa record");
 	if (strcmp(info->target_name, "riscv64"))

@@ -522,7 +522,7 @@ static const char *map_areas(struct process *process)
 }
 
 const char *board_open(struct process *process, qemu_plugin_id_t id, const char *core,
-		       const char *counts, const char *interrupts)
+		       const char *counts, const char *interrupts, const char *driver)
 {
 	static struct board board;
 	board_attach_function attach;
@@ -545,7 +545,7 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 	board.counts = counts;
 	board.interrupts = interrupts;
 	if (interrupts) {
-		board.cost = board_cost_create();
+		board.cost = board_cost_create(driver);
 		if (!board.cost)
 			return "out of memory";
 	}

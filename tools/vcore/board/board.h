@@ -14,9 +14,10 @@ struct process;
 
 /*
  * Install the callbacks for plugin `id`.  `core` is a core description file.  The numbers of
- * samples are written to the file `counts`, the cost of their interrupts to `interrupts` (each may
- * be NULL). Returns an error message or NULL.
+ * samples are written to the file `counts`, the cost of their interrupts to `interrupts`, where
+ * `driver` says which addresses are the driver's, see cost.h (each may be NULL).  Returns an error
+ * message or NULL.
  */
 const char *board_open(struct process *process, uint64_t id, const char *core, const char *counts,
-		       const char *interrupts);
+		       const char *interrupts, const char *driver);
 #endif

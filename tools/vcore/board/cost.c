@@ -3,8 +3,9 @@
  * The cost of sampling interrupts on the board, in instructions from entry to return.
  *
  * All instructions of the hart in between are counted by address: kernel entry and exit, the
- * driver, perf, and firmware calls.  Each interrupt has the total and the part in the kernel's
- * module area; the board's only module is the driver.
+ * driver, perf, and firmware calls.  Each interrupt has the total and the driver's part: what is in
+ * the kernel's module area, whose only module is the driver, or at the driver's addresses in the
+ * kernel itself.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct interrupt {
 };
 
 struct board_cost {
+	uint64_t start, end; /* the driver in the kernel itself */
 	bool inside[BOARD_HARTS];
 	uint64_t back[BOARD_HARTS]; /* address to which the interrupt returns */
 	struct interrupt now[BOARD_HARTS];
@@ -40,9 +42,13 @@ struct board_cost {
 	struct place places[PLACES];
 };
 
-struct board_cost *board_cost_create(void)
+struct board_cost *board_cost_create(const char *driver)
 {
-	return calloc(1, sizeof(struct board_cost));
+	struct board_cost *cost = calloc(1, sizeof(*cost));
+
+	if (cost && driver && sscanf(driver, "%" SCNx64 "-%" SCNx64, &cost->start, &cost->end) != 2)
+		cost->start = cost->end = 0;
+	return cost;
 }
 
 void board_cost_begin(struct board_cost *cost, unsigned int hart, uint64_t pc)
@@ -82,7 +88,8 @@ void board_cost_count(struct board_cost *cost, unsigned int hart, uint64_t pc)
 	if (!cost->inside[hart])
 		return;
 	cost->now[hart].instructions++;
-	cost->now[hart].driver += pc >= MODULES_START && pc < MODULES_END;
+	cost->now[hart].driver +=
+		(pc >= MODULES_START && pc < MODULES_END) || (pc >= cost->start && pc < cost->end);
 	for (size_t i = 0; i < PLACES; i++, at = (at + 1) % PLACES) {
 		struct place *place = &cost->places[at];
 

@@ -8,8 +8,11 @@
 
 struct board_cost;
 
-/* Returns NULL: out of memory. */
-struct board_cost *board_cost_create(void);
+/*
+ * `driver`: "START-END", addresses of a driver in the kernel itself; NULL: it is a module.  Returns
+ * NULL: out of memory.
+ */
+struct board_cost *board_cost_create(const char *driver);
 /*
  * The hart takes a sample's interrupt before the instruction at `pc`; returns from a trap to `pc`;
  * executes the instruction at `pc` in between.
