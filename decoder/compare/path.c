@@ -29,6 +29,7 @@ struct walker {
 	uint64_t **edge_chosen; /* by node: how often each edge has been chosen */
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
+	bool warming; /* before the counted part of the path */
 	uint8_t lmul, sew;
 	enum compare_directions directions;
 	struct compare_memory memory;
@@ -93,18 +94,41 @@ static bool is_even(const struct walker *walker, uint32_t from,
 	       (target <= from && is_constant(measured, share));
 }
 
+static double executions_of(const struct compare_code *code, uint32_t node)
+{
+	return node == COMPARE_NONE ? 0 : code->node[node].executions;
+}
+
+/*
+ * How often a branch is taken, 0 to 1.  Of one that no sample caught when it retired, in code that is
+ * seldom executed, it is judged by where it goes.
+ */
+static double share_taken(const struct compare_code *code, uint32_t branch)
+{
+	const struct compare_node *node = &code->node[branch];
+	const struct pesa_instruction *measured = node->measured;
+	double target = executions_of(code, node->target), next = executions_of(code, node->next);
+
+	if (measured && measured->transfers_known)
+		return (double)measured->transfers_taken / (double)measured->transfers_known;
+	if (target + next > 0)
+		return target / (target + next);
+	return node->target <= branch;
+}
+
 /* Choose the direction of a branch: evenly, the one that is further behind its measured share. */
 static bool step_branch(struct walker *walker, uint32_t from, uint32_t *to, bool *taken)
 {
 	struct compare_node *node = &walker->code->node[from];
 	const struct pesa_instruction *measured = node->measured;
-	double share;
+	double share = share_taken(walker->code, from);
 
-	if (!measured || !measured->transfers_known)
+	/* A path ends where it is not known how it goes on; not before its counted part, so that loops
+	 * within seldom executed code have paths. */
+	if ((!measured || !measured->transfers_known) && !walker->warming)
 		return false;
-	share = (double)measured->transfers_taken / (double)measured->transfers_known;
 	node->visits++;
-	if (is_even(walker, from, measured, share))
+	if (!measured || !measured->transfers_known || is_even(walker, from, measured, share))
 		*taken = share * (double)node->visits - (double)node->taken >= 0.5;
 	else
 		*taken = draw(walker, from) < share;
@@ -318,6 +342,16 @@ static void set_missed(struct walker *walker, struct compare_node *node, struct 
 		step->flags |= COMPARE_PATH_MISSED;
 }
 
+/* Nothing is known of what was before. */
+static void enter(struct walker *walker)
+{
+	walker->depth = 0;
+	walker->lmul = PESA_MCA_LMUL_NONE;
+	walker->sew = 0;
+	walker->misses = 0;
+	compare_memory_begin(&walker->memory);
+}
+
 static bool walk_from(struct walker *walker, const struct compare_path_options *options,
 		      uint32_t start)
 {
@@ -327,11 +361,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	uint32_t at = start;
 	uint8_t begins = 0; /* flag of the next step */
 
-	walker->depth = 0;
-	walker->lmul = PESA_MCA_LMUL_NONE;
-	walker->sew = 0;
-	walker->misses = 0;
-	compare_memory_begin(&walker->memory);
+	enter(walker);
 	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
@@ -357,6 +387,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		};
 		begins = 0;
 		made.count++;
+		walker->warming = made.count <= made.warm;
 		mca_vector_type(&node->insn, &walker->lmul, &walker->sew);
 		on = advance(walker, at, &to, &taken, &memory);
 		if (!memory)
@@ -371,8 +402,13 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 			step->flags |= COMPARE_PATH_TAKEN;
 		if (wait_of(options, node) == COMPARE_WAIT_MEMORY)
 			step->flags |= COMPARE_PATH_BARRIER;
-		if (!on)
+		if (!on && !walker->warming)
 			break;
+		/* What follows is not known: before the counted part, the path is entered once more. */
+		if (!on) {
+			to = start;
+			enter(walker);
+		}
 		at = to;
 		if (wait_of(options, node) != COMPARE_WAIT_ALL)
 			continue;

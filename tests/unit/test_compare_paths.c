@@ -66,17 +66,26 @@ static void set_branch(struct function *function, uint32_t at, uint32_t target, 
 	function->measured[at].transfers_known = known;
 }
 
-static struct compare_paths make_paths(struct function *function,
-				       enum compare_directions directions)
+static struct compare_paths make_warm_paths(struct function *function,
+					    enum compare_directions directions, unsigned int warm)
 {
 	const struct compare_kinds kinds = {0};
-	const struct compare_path_options options = {
-		.paths = 20, .length = LENGTH, .directions = directions, .kinds = &kinds};
+	const struct compare_path_options options = {.paths = 20,
+						     .length = LENGTH,
+						     .warm = warm,
+						     .directions = directions,
+						     .kinds = &kinds};
 	struct compare_paths paths = {0};
 
 	assert_null(compare_paths_make(&function->code, &options, &paths));
 	assert_true(paths.count > 0);
 	return paths;
+}
+
+static struct compare_paths make_paths(struct function *function,
+				       enum compare_directions directions)
+{
+	return make_warm_paths(function, directions, 0);
 }
 
 /* ---- Directions ------------------------------------------------------------------------------ */
@@ -198,6 +207,42 @@ static void indirect_transfers_go_to_their_targets_as_often_as_measured(void **s
 	}
 }
 
+/* An inner loop of few iterations; the branch of the outer one retired in no sample. */
+static void branches_without_samples_end_paths_in_their_counted_part_only(void **state)
+{
+	struct function function;
+	struct compare_paths paths;
+	unsigned int outer = 0, whole = 0;
+
+	(void)state;
+	make_function("addi a2, a2, 1\nbne a0, a1, -4\nbeq a3, a4, 8\nj -12\nj .", &function);
+	set_branch(&function, 1, 0, 3000, 4000);
+	set_branch(&function, 2, 4, 0, 0);
+	function.node[3].target = 0;
+	function.node[4].executions = 0;
+	paths = make_warm_paths(&function, COMPARE_EVENLY, 100);
+	for (size_t i = 0; i < paths.count; i++) {
+		const struct compare_path *path = &paths.path[i];
+
+		whole += path->count > path->warm;
+		for (unsigned int j = 0; j < path->count; j++) {
+			const struct compare_step *step = &paths.step[path->first + j];
+
+			if (step->node != 2)
+				continue;
+			outer++;
+			/* It goes where instructions are executed; counted, it is the end. */
+			if (j < path->warm)
+				assert_int_equal(step[1].node, 3);
+			else
+				assert_int_equal(j, path->count - 1);
+		}
+	}
+	assert_true(whole > 0);
+	assert_true(outer > 20);
+	compare_paths_free(&paths);
+}
+
 /* ---- Misses ---------------------------------------------------------------------------------- */
 
 static void a_load_from_a_line_that_has_been_missed_waits_for_it(void **state)
@@ -232,6 +277,7 @@ int main(void)
 		cmocka_unit_test(branches_take_their_shares_in_each_order),
 		cmocka_unit_test(loops_have_a_constant_number_of_iterations_if_that_is_measured),
 		cmocka_unit_test(indirect_transfers_go_to_their_targets_as_often_as_measured),
+		cmocka_unit_test(branches_without_samples_end_paths_in_their_counted_part_only),
 		cmocka_unit_test(a_load_from_a_line_that_has_been_missed_waits_for_it),
 	};
 
