@@ -6,7 +6,9 @@
 
 #include "decoder/compare/alternatives.h"
 
-#define REFUTED 2.0 /* of the distance of the nearest way, from where another one is refuted */
+#define REFUTED	     2.0 /* of the distance of the nearest way, from where another one is refuted */
+#define BLOCK_MISFIT 0.03 /* relative, of a basic block, due to the engine */
+#define HUBER	     2.0  /* deviations beyond which a loss is linear */
 
 static void reset(struct pesa_compare *compare)
 {
@@ -83,6 +85,13 @@ struct pesa_error *compare_predict_each(struct pesa_compare *compare,
 	return error;
 }
 
+static double huber_loss(double deviations)
+{
+	double size = fabs(deviations);
+
+	return size > HUBER ? HUBER * (2 * size - HUBER) : size * size;
+}
+
 double compare_block_distance(const struct pesa_compare *compare, const double *each,
 			      double *scratch)
 {
@@ -101,6 +110,52 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
 	for (uint32_t i = 0; i < compare->regions.groups; i++)
 		sum += fabs(scratch[i]);
 	return sum;
+}
+
+double compare_distance(const struct pesa_compare *compare, const double *each, double *scratch)
+{
+	double sum = compare_block_distance(compare, each, scratch);
+
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		double one = each ? each[i] : predicted_each(node);
+
+		sum += isnan(one) ? node->time.core
+				  : fabs(node->time.core - one * node->executions);
+	}
+	return sum;
+}
+
+void compare_block_losses(const struct pesa_compare *compare, struct compare_block_loss *loss)
+{
+	const struct compare_code *code = &compare->code;
+	struct compare_block_sum sum = {0};
+	double value = 0, predicted = 0;
+
+	memset(loss, 0, compare->regions.groups * sizeof(*loss));
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		double one = predicted_each(node), off;
+
+		if (!i || code->node[i - 1].group != node->group) {
+			sum = (struct compare_block_sum){0};
+			value = predicted = 0;
+		}
+		if (node->measured && !isnan(one)) {
+			compare_block_add(&sum, node, one);
+			value += node->time.core - one * node->executions;
+			predicted += one * node->executions;
+		}
+		off = BLOCK_MISFIT * predicted;
+		loss[node->group] = (struct compare_block_loss){
+			.predicted = predicted,
+			.loss = predicted > 0
+					? huber_loss(value /
+						     sqrt(compare_block_variance(compare, &sum) +
+							  off * off))
+					: 0,
+		};
+	}
 }
 
 double compare_range_of_ways(double *const *each, const double *distance, unsigned int ways,
@@ -262,10 +317,10 @@ struct pesa_error *compare_choose_units(struct pesa_compare *compare,
 		free(scratch);
 		return error;
 	}
-	by_readiness = compare_block_distance(compare, NULL, scratch);
+	by_readiness = compare_distance(compare, NULL, scratch);
 	compare->predictor.ordered_cycles = ORDERED_CYCLES;
 	error = compare_predict_all(compare, options);
-	in_order = compare_block_distance(compare, NULL, scratch);
+	in_order = compare_distance(compare, NULL, scratch);
 	free(scratch);
 	if (error || in_order + ORDER_LEAST * core_time(compare) < by_readiness)
 		return error;

@@ -20,6 +20,9 @@
 /* Of what all findings explain of basic blocks, by those for which there is evidence. */
 #define EXPLAINED_LEAST 0.9
 #define NEARER		0.7 /* of the differences that are left, to be preferred to the search before */
+#define LIKELIER \
+	9.0 /* less loss in what the findings change, likewise: three standard deviations */
+#define CHANGED 0.02 /* part of a basic block's prediction */
 
 static void search_free(struct compare_search *search)
 {
@@ -298,6 +301,7 @@ struct outcome {
 	unsigned int findings;
 	struct pesa_compare_unexplained unexplained;
 	struct pesa_compare_totals totals;
+	struct compare_block_loss *loss; /* by basic block */
 	double distance;
 };
 
@@ -331,6 +335,7 @@ static void free_outcome(struct outcome *outcome)
 	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
 	pesa_mca_model_free(outcome->model);
 	free(outcome->node);
+	free(outcome->loss);
 }
 
 /* Move the outcome out of the comparison, which has no model and no findings then. */
@@ -340,6 +345,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 {
 	*outcome = (struct outcome){
 		.node = calloc(compare->code.count + 1, sizeof(*outcome->node)),
+		.loss = calloc(compare->regions.groups + 1, sizeof(*outcome->loss)),
 		.kinds = compare->kinds,
 		.directions = options->directions,
 		.ordered_cycles = compare->predictor.ordered_cycles,
@@ -352,7 +358,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 	};
 	forget_findings(compare);
 	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
-	if (!outcome->node)
+	if (!outcome->node || !outcome->loss)
 		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
@@ -363,6 +369,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 							.waits = node->waits,
 							.ambiguous = node->ambiguous};
 	}
+	compare_block_losses(compare, outcome->loss);
 	return distance_of(compare, &outcome->distance);
 }
 
@@ -434,13 +441,62 @@ static bool is_chosen_alike(const struct pesa_compare *compare,
 	return true;
 }
 
+/*
+ * Whether the basic blocks that findings change are so much likelier than they were in the search
+ * before: other choices alone may make a prediction worse, which a finding then mends.  `plain`: with
+ * these choices and without the findings.
+ */
+static struct pesa_error *is_likelier(const struct pesa_compare *compare,
+				      const struct compare_block_loss *plain,
+				      const struct outcome *before, bool *likelier)
+{
+	struct compare_block_loss *now = calloc(compare->regions.groups + 1, sizeof(*now));
+	double less = 0;
+
+	if (!now)
+		return pesa_error_no_memory();
+	compare_block_losses(compare, now);
+	for (uint32_t i = 0; i < compare->regions.groups; i++)
+		if (fabs(now[i].predicted - plain[i].predicted) > CHANGED * plain[i].predicted)
+			less += before->loss[i].loss - now[i].loss;
+	free(now);
+	*likelier = less > LIKELIER;
+	return NULL;
+}
+
+/* Search from `original` with the choices as they are.  *nearer: the outcome is better than `before`. */
+static struct pesa_error *search_from(struct pesa_compare *compare,
+				      const struct pesa_mca_model *original,
+				      struct compare_path_options *options,
+				      const struct outcome *before, bool *nearer)
+{
+	struct compare_block_loss *plain = calloc(compare->regions.groups + 1, sizeof(*plain));
+	double distance = 0;
+	struct pesa_error *error =
+		plain ? pesa_mca_model_vary(original, &compare->model) : pesa_error_no_memory();
+
+	if (!error)
+		error = compare_predict_all(compare, options);
+	if (!error) {
+		compare_block_losses(compare, plain);
+		compare_add_up(compare);
+		error = search_once(compare, find_all);
+	}
+	if (!error)
+		error = distance_of(compare, &distance);
+	*nearer = !error && compare->findings && distance < NEARER * before->distance;
+	if (*nearer && compare->findings > before->findings)
+		error = is_likelier(compare, plain, before, nearer);
+	free(plain);
+	return error;
+}
+
 /* Choose with the tentative model, and search from `original`.  *nearer: the outcome is kept. */
 static struct pesa_error *search_again(struct pesa_compare *compare,
 				       const struct pesa_mca_model *original,
 				       struct compare_path_options *options, bool *nearer)
 {
 	struct outcome before;
-	double distance = 0;
 	struct pesa_error *error = take_outcome(compare, options, &before);
 
 	*nearer = false;
@@ -450,17 +506,8 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 		error = choose_again(compare, options);
 	pesa_mca_model_free(compare->model);
 	compare->model = NULL;
-	if (!error && !is_chosen_alike(compare, options, &before)) {
-		error = pesa_mca_model_vary(original, &compare->model);
-		if (!error)
-			error = compare_predict_all(compare, options);
-		compare_add_up(compare);
-		if (!error)
-			error = search_once(compare, find_all);
-		if (!error)
-			error = distance_of(compare, &distance);
-		*nearer = !error && compare->findings && distance < NEARER * before.distance;
-	}
+	if (!error && !is_chosen_alike(compare, options, &before))
+		error = search_from(compare, original, options, &before, nearer);
 	if (!error && !*nearer)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);

@@ -95,7 +95,7 @@ static struct pesa_error *measure(struct waits *waits, double *distance)
 		compare_predict_each(waits->compare, waits->options, waits->each);
 
 	if (!error)
-		*distance = compare_block_distance(waits->compare, waits->each, waits->scratch);
+		*distance = compare_distance(waits->compare, waits->each, waits->scratch) / 2;
 	return error;
 }
 
