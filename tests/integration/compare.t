@@ -331,6 +331,58 @@ changes = [one["change"].split(".", 1)[1] for one in hidden["classes"]]
 check(changes == ["latency=3", "units=0"], "a latency, and a unit whose loss it hides in one of two loops",
       hidden.get("error", hidden["classes"]))
 
+# A division is ready first that is second in the program; the core has one queue for the divider.
+build("""
+	.globl _start
+_start:	li s0, 40000
+	li s3, 1000003
+	li a1, 7919
+1:	addi s5, s0, 77
+	remu a5, s3, s5
+	remu a5, a5, a1
+	remu s1, s3, s5
+	remu s2, s1, a1
+	addi s0, s0, -1
+	bnez s0, 1b
+	li a0, 0; li a7, 93
+	ecall
+""")
+record("divided.data")
+divided = result("-i", "divided.data")
+divisions = [one for region in divided["regions"] for one in region["instructions"] if one["text"].startswith("remu")]
+spent, expected = ([one[part] or 0 for one in divisions] for part in ("measured", "predicted"))
+check(len(divisions) == 4 and all(abs(one / sum(spent) - other / sum(expected)) < 0.02 for one, other in zip(spent, expected))
+      and divided["classes"] == [],
+      "of divisions that wait for the divider each is predicted to wait for as long as it does", (divided["classes"], spent, expected))
+
+# Few samples: of the outer loop there is none in which its branch retired.
+build("""
+	.globl _start
+_start:	li s0, 4000
+	li s4, 104729
+	li s5, 7919
+1:	mulw a4, s0, s5
+	mulw a5, s0, s4
+	slliw a3, s0, 3
+	xor a5, a5, a3
+2:	mv a3, a5
+	remuw a5, a4, a5
+	mv a4, a3
+	bnez a5, 2b
+	addi t0, t0, 1; addi t0, t0, 1; addi t0, t0, 1; addi t0, t0, 1
+	addi t0, t0, 1; addi t0, t0, 1; addi t0, t0, 1; addi t0, t0, 1
+	beqz s0, 3f
+	addi t0, t0, 1; addi t0, t0, 1; addi t0, t0, 1; addi t0, t0, 1
+	addi s0, s0, -1
+	j 1b
+3:	li a0, 0; li a7, 93
+	ecall
+""")
+record("few.data", "-c", "9973")
+few = result("-i", "few.data")
+check(few["classes"] == [] and few["totals"]["measured"] > 0.9 * few["totals"]["cycles"]["core"] and few["samples"] < 200,
+      "of few samples nearly all is on paths", (few["classes"], few["totals"]))
+
 # Ordering instructions: the model does not say which instructions wait for them.
 build(program(LOCKED))
 record("locked.data")
