@@ -55,9 +55,7 @@ struct compare_candidate {
 	bool settled;	/* in this round: its value is chosen */
 	double moved;	/* change of the program's cycles */
 	double shifted; /* sum of the absolute changes of all instructions */
-	/* parts explained of instructions and blocks, with all findings in the model */
-	double beside, beside_blocks;
-	bool stays; /* explains all beside the others, of which some were removed */
+	double beside;	/* part explained of instructions, with all findings in the model */
 };
 
 /* Residual of an instruction. */
