@@ -129,7 +129,7 @@ static void pesa_read_sample(struct pesa_registers *registers)
 	registers->bt2 = csr_read(PESA_CSR_SHPMSDETAILSBT2);
 }
 
-static bool pesa_excluded(const struct perf_event *event, unsigned long pc)
+static __always_inline bool pesa_excluded(const struct perf_event *event, unsigned long pc)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
@@ -160,22 +160,31 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 	struct pesa_record *record = &hart->record;
 	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
 				 PESA_DETAILS_CTS_MASK;
-	u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
+	u32 flags = PESA_RECORD_HAS_DATA;
 
-	transfers = min(transfers, hart->pmu->ct_targets);
 	/* shpmsdetailsdata describes the sampled cycle: it has no meaning for other events. */
-	record->flags = PESA_RECORD_HAS_DATA |
-			(hart->selected == PESA_SELECT_CYCLES ? PESA_RECORD_HAS_DETAILS : 0) |
-			lost << PESA_RECORD_LOST_SHIFT;
+	if (hart->selected == PESA_SELECT_CYCLES)
+		flags |= PESA_RECORD_HAS_DETAILS;
+	if (unlikely(hart->lost)) {
+		u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
+
+		flags |= lost << PESA_RECORD_LOST_SHIFT;
+		/* The next record reports what exceeds the field. */
+		hart->lost -= lost;
+	}
+	record->flags = flags;
 	record->pc = registers->pc;
 	record->data = registers->data;
 	record->details = registers->details;
-	record->bt[0] =
-		transfers > 0 ? pesa_target(record, event, registers->bt1, PESA_RECORD_HAS_BT1) : 0;
-	record->bt[1] =
-		transfers > 1 ? pesa_target(record, event, registers->bt2, PESA_RECORD_HAS_BT2) : 0;
-	/* The next record reports what exceeds the field. */
-	hart->lost -= lost;
+	record->bt[0] = 0;
+	record->bt[1] = 0;
+	if (!transfers)
+		return;
+	transfers = min(transfers, hart->pmu->ct_targets);
+	if (transfers > 0)
+		record->bt[0] = pesa_target(record, event, registers->bt1, PESA_RECORD_HAS_BT1);
+	if (transfers > 1)
+		record->bt[1] = pesa_target(record, event, registers->bt2, PESA_RECORD_HAS_BT2);
 }
 
 /*
@@ -243,6 +252,12 @@ void pesa_prepare_record(struct pesa_hart *hart)
 	hart->record.size = PESA_RECORD_SIZE;
 }
 
+/* Not inlined: it is large, and most samples have no branches. */
+static noinline void pesa_save_branches(struct pesa_hart *hart, struct perf_event *event)
+{
+	perf_sample_save_brstack(&hart->data, event, hart->branches, NULL);
+}
+
 static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *registers)
 {
 #ifdef CONFIG_64BIT
@@ -294,6 +309,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 {
 	struct pesa_pmu *pesa = hart->pmu;
 	struct pesa_registers registers;
+	bool branches = event && has_branch_stack(event);
 	u32 interval = hart->interval, next;
 	struct perf_event *owner;
 	s64 unwritten;
@@ -305,7 +321,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	next = event && interval ? pesa_interval(hart, event) : interval;
 	if (next != interval)
 		pesa_counter_start(hart, next, false);
-	if (event && has_branch_stack(event))
+	if (branches)
 		pesa_branches_read(hart, event);
 	pesa_rearm(pesa);
 	/* The sample predates the event switch: drop it. */
@@ -333,8 +349,8 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	perf_sample_data_init(&hart->data, 0, interval);
 	if (event->attr.sample_type & PERF_SAMPLE_RAW)
 		pesa_save_raw(hart);
-	if (has_branch_stack(event))
-		perf_sample_save_brstack(&hart->data, event, hart->branches, NULL);
+	if (branches)
+		pesa_save_branches(hart, event);
 	pesa_count(hart, PESA_RECORDED, 1);
 	unwritten = atomic64_read(&owner->lost_samples);
 	stop = pesa_deliver(hart, event, registers.pc, interrupted);
