@@ -68,6 +68,11 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
  * others explain.  So if one explains so much of its blocks, its instructions count as with all findings.
  */
 #define BESIDE_BLOCKS 0.8
+/* One that explains all that it touches beside the others is right even if much is wrong there without
+ * these. */
+#define EXACT		 0.95 /* parts explained beside the others */
+#define EXACT_DEVIATIONS 12.0
+#define EXACT_BLOCKS	 0.5 /* explained without them */
 
 /*
  * Several wrong entries in few basic blocks have few standard errors each.  Where blocks differed by much,
@@ -232,6 +237,14 @@ static bool is_enough(const struct compare_search *search,
 	return false;
 }
 
+static bool is_exact(const struct compare_search *search, const struct compare_candidate *candidate)
+{
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+
+	return candidate->beside >= EXACT && candidate->beside_blocks >= EXACT &&
+	       finding->deviations >= EXACT_DEVIATIONS && finding->explained_blocks >= EXACT_BLOCKS;
+}
+
 /*
  * Determine the evidence for all findings.  `weakest`: the one that explains least, of those that
  * explain too little; NULL: all explain enough.  `beside_all`: none of them was removed for want of
@@ -261,10 +274,15 @@ static struct pesa_error *weigh_all(struct compare_search *search, bool beside_a
 		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
 		finding->explained_blocks =
 			compare_part_explained(touched.block[1], touched.block[0]);
-		if (beside_all)
+		if (beside_all) {
 			candidate->beside = finding->explained;
-		else if (finding->explained_blocks >= BESIDE_BLOCKS)
+			candidate->beside_blocks = finding->explained_blocks;
+		} else if (finding->explained_blocks >= BESIDE_BLOCKS) {
 			finding->explained = fmax(finding->explained, candidate->beside);
+		}
+		candidate->stays = !beside_all && is_exact(search, candidate);
+		if (candidate->stays)
+			continue;
 		if (!is_enough(search, candidate, &touched, left) &&
 		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;

@@ -411,7 +411,7 @@ struct pesa_error *compare_settle_values(struct compare_search *search, bool *an
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		if (compare_is_exhausted(search->compare))
 			break;
-		if (has_number(&search->candidate[i]))
+		if (has_number(&search->candidate[i]) && !search->candidate[i].stays)
 			error = settle(search, &search->candidate[i], any);
 	}
 	return error;

@@ -55,7 +55,9 @@ struct compare_candidate {
 	bool settled;	/* in this round: its value is chosen */
 	double moved;	/* change of the program's cycles */
 	double shifted; /* sum of the absolute changes of all instructions */
-	double beside;	/* part explained of instructions, with all findings in the model */
+	/* parts explained of instructions and blocks, with all findings in the model */
+	double beside, beside_blocks;
+	bool stays; /* explains all beside the others, of which some were removed */
 };
 
 /* Residual of an instruction. */

@@ -342,16 +342,6 @@ static void set_missed(struct walker *walker, struct compare_node *node, struct 
 		step->flags |= COMPARE_PATH_MISSED;
 }
 
-/* Nothing is known of what was before. */
-static void enter(struct walker *walker)
-{
-	walker->depth = 0;
-	walker->lmul = PESA_MCA_LMUL_NONE;
-	walker->sew = 0;
-	walker->misses = 0;
-	compare_memory_begin(&walker->memory);
-}
-
 static bool walk_from(struct walker *walker, const struct compare_path_options *options,
 		      uint32_t start)
 {
@@ -361,7 +351,11 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	uint32_t at = start;
 	uint8_t begins = 0; /* flag of the next step */
 
-	enter(walker);
+	walker->depth = 0;
+	walker->lmul = PESA_MCA_LMUL_NONE;
+	walker->sew = 0;
+	walker->misses = 0;
+	compare_memory_begin(&walker->memory);
 	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
@@ -404,11 +398,10 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 			step->flags |= COMPARE_PATH_BARRIER;
 		if (!on && !walker->warming)
 			break;
-		/* What follows is not known: before the counted part, the path is entered once more. */
-		if (!on) {
+		/* What follows is not known: before the counted part, the path is entered once more.  It
+		 * keeps what was stored: mostly it is the same loop. */
+		if (!on)
 			to = start;
-			enter(walker);
-		}
 		at = to;
 		if (wait_of(options, node) != COMPARE_WAIT_ALL)
 			continue;
