@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The PMU's attributes in sysfs: caps/, format/, events/, cpumask, statistics/. */
+/* The PMU's attributes in sysfs: caps/, format/, events/, cpumask, identifier, statistics/. */
 #include <linux/sysfs.h>
 
 #include "driver.h"
@@ -102,8 +102,19 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 
 static DEVICE_ATTR_RO(cpumask);
 
-static struct attribute *pesa_cpumask_attributes[] = {
+/* By this perf finds the files that describe the events of the core. */
+static ssize_t identifier_show(struct device *dev, struct device_attribute *attr, char *buffer)
+{
+	struct pesa_pmu *pesa = to_pesa(dev_get_drvdata(dev));
+
+	return sysfs_emit(buffer, "%s\n", pesa->core);
+}
+
+static DEVICE_ATTR_RO(identifier);
+
+static struct attribute *pesa_device_attributes[] = {
 	&dev_attr_cpumask.attr,
+	&dev_attr_identifier.attr,
 	NULL,
 };
 
@@ -111,16 +122,19 @@ static struct attribute *pesa_cpumask_attributes[] = {
  * perf treats a PMU with a cpumask as an uncore PMU.  So the file exists only if some harts are not
  * supported.
  */
-static umode_t pesa_cpumask_visible(struct kobject *kobj, struct attribute *attr, int unused)
+static umode_t pesa_device_visible(struct kobject *kobj, struct attribute *attr, int unused)
 {
 	struct pesa_pmu *pesa = to_pesa(dev_get_drvdata(kobj_to_dev(kobj)));
+	bool visible = *pesa->core;
 
-	return cpumask_subset(cpu_possible_mask, &pesa->supported) ? 0 : attr->mode;
+	if (attr == &dev_attr_cpumask.attr)
+		visible = !cpumask_subset(cpu_possible_mask, &pesa->supported);
+	return visible ? attr->mode : 0;
 }
 
-static const struct attribute_group pesa_cpumask_group = {
-	.attrs = pesa_cpumask_attributes,
-	.is_visible = pesa_cpumask_visible,
+static const struct attribute_group pesa_device_group = {
+	.attrs = pesa_device_attributes,
+	.is_visible = pesa_device_visible,
 };
 
 /* ---- Formats in sysfs ------------------------------------------------------------------------ */
@@ -185,7 +199,7 @@ void pesa_prepare_groups(struct pesa_pmu *pesa)
 {
 	const struct attribute_group *groups[PESA_ATTR_GROUPS] = {
 		&pesa_format_group, &pesa->event_group,	   &pesa_cap_group,
-		&pesa_cpumask_group, &pesa_statistic_group,
+		&pesa_device_group, &pesa_statistic_group,
 	};
 
 	memcpy(pesa->groups, groups, sizeof(groups));

@@ -91,7 +91,7 @@ def check_steps(plain):
         for patch in PATCHES:
             name = os.path.basename(patch)[:4]
             with open(patch, "rb") as text:
-                done = subprocess.run(["patch", "-d", tree, "-p1", "--forward", "--fuzz=0"], stdin=text, capture_output=True, text=True, check=False)
+                done = subprocess.run(["patch", "-d", tree, "-p1", "--forward", "--fuzz=0", "--no-backup-if-mismatch"], stdin=text, capture_output=True, text=True, check=False)
             tap.check(not done.returncode, f"{name} applies", done.stdout)
             # Whether files are in MAINTAINERS is checked below: checkpatch asks for it whatever is there.
             done = subprocess.run([f"{source}/scripts/checkpatch.pl", f"--root={tree}", "--strict", "--no-signoff", "--no-tree", "-q",

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """perf with the patches of kernel/series: its own test of the decoder of raw samples; each field of each record that `perf script -D`
 prints is that of `pesa script --json` and the other way round, in recordings of the virtual core, of the board's driver by stock perf,
-and of random bytes; files that are cut off or damaged are read or refused, with sanitizers.
+and of random bytes; files that are cut off or damaged are read or refused, with sanitizers; perf list describes the board's events.
 """
 import collections
 import json
@@ -14,7 +14,7 @@ import struct
 import subprocess
 import tempfile
 
-from board import BUILD, FAULTS, PESA, TOP, board, compiled, guest_program, script_parts, tap
+from board import BUILD, FAULTS, PESA, TOP, board, compiled, guest_program, read, tap
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 SEED = int(os.environ.get("SEED", "1"))
@@ -41,11 +41,11 @@ def build(variant):
     return done.stdout.strip()
 
 
-def perf(program, *words, limit=300):
+def perf(program, *words, limit=300, **environment):
     """Run perf where nobody's settings, debuginfo or cache of build ids are."""
     return subprocess.run([program, *words], capture_output=True, text=True, errors="replace", check=False, timeout=limit, cwd=work,
                           stdin=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "HOME": work, "PAGER": "cat", "LC_ALL": "C",
-                                                         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
+                                                         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1", **environment})
 
 
 def causes_of(text):
@@ -327,8 +327,12 @@ for name, damage in DAMAGES.items():
 
 STOCK = "perf record -q -N -R -e"
 SCRIPT = f"""
-cd /share; ls /sys/bus/event_source/devices/pesa/caps
-{STOCK} pesa/cycles/ -c 20000 -o all.data ./hot 20000 > /dev/null; echo "status $?"
+cd /sys/bus/event_source/devices/pesa
+for file in type identifier format/* events/*; do
+    to=/share/sysfs/bus/event_source/devices/pesa/$file; mkdir -p ${{to%/*}}; cat $file > $to
+done
+cd /share; chmod -R a+rX sysfs; grep -m 3 -E '^(mvendorid|marchid|mimpid)' /proc/cpuinfo
+{STOCK} pesa/cycles/ -c 5000 -o all.data ls -lR /etc > /dev/null; echo "status $?"
 {STOCK} pesa/cycles/u -c 500 -o user.data dd if=/dev/zero of=/dev/null bs=1 count=10000 2> /dev/null; echo "status $?"
 {STOCK} pesa/cycles/ -c 300 -o short.data ./hot 2000 > /dev/null; echo "status $?"
 {STOCK} pesa/INST.RET/u -c 5000 -o other.data ./hot 20000 > /dev/null; echo "status $?"
@@ -347,6 +351,26 @@ KINDS = {
 for name, is_one in KINDS.items():
     kept, notes = agree(f"the board, {name}", f"{share}/{name}.data", program)
     tap.check(any(map(is_one, kept)) and not notes, f"the board, {name}: records of the kind that it is recorded for", (len(kept), kept[:3]))
+
+# ---- Event files ---------------------------------------------------------------------------------
+
+
+def listed():
+    """The events of the board's PMU that perf lists where the board's sysfs is: name, number, whether an event file says what it is."""
+    done = perf(program, "list", "-j", SYSFS_PATH=f"{share}/sysfs")
+    return {one["EventName"].lower(): (int(re.search(r"event=(0x[0-9a-f]+)", one["Encoding"])[1], 16), one.get("Topic") == "sampling")
+            for one in json.loads(done.stdout) if one.get("Unit") == "pesa"}
+
+
+device = f"{share}/sysfs/bus/event_source/devices/pesa"
+offered = {name.lower(): int(read(f"{device}/events/{name}").partition("=")[2], 16) for name in os.listdir(f"{device}/events")}
+shown = listed()
+tap.check(len(offered) > 10 and {name: number for name, (number, _) in shown.items()} == offered and all(known for _, known in shown.values()),
+          "perf list: the board's events have the numbers that the driver gives them, and a description", f"{shown}\n{offered}")
+with open(f"{device}/identifier", "w", encoding="ascii") as file:
+    file.write("another\n")
+shown = listed()
+tap.check(not any(known for _, known in shown.values()), "the event file is for that core alone", shown)
 shutil.rmtree(share)
 shutil.rmtree(work)
 tap.end()
