@@ -4,7 +4,8 @@
 same recordings of the same program.
 
 What the kernel does meanwhile differs, so that the sampled cycles do.  The statistic is that of profile.t: the distance of two profiles
-is compared with that of random splits of all their samples."""
+is compared with that of random splits of all their samples.  Interrupts that read branches, and periods that are always the same, disturb
+and choose instructions in their own way: there only the functions are compared, with a bound of one in twenty samples."""
 import os
 import struct
 import tempfile
@@ -15,7 +16,7 @@ PERIOD, ROUNDS = 10007, 300
 RECORD = "perf record -q -N -B -R -o"
 # Names of files, and how each is recorded.
 RECORDINGS = {
-    "cycles": f"{RECORD} cycles.data -e pesa/cycles,fixed=1/u -c {PERIOD} ./mixed {ROUNDS}",
+    "cycles": f"{RECORD} cycles.data -e pesa/cycles/u -c {PERIOD} ./mixed {ROUNDS}",
     "branches": f"{RECORD} branches.data -e pesa/cycles,fixed=1/u -j any,u,save_type -c {PERIOD} ./mixed {ROUNDS}",
     "calls": f"{RECORD} calls.data -e pesa/cycles,fixed=1/u --call-graph lbr -c {PERIOD} ./mixed {ROUNDS}",
     "autorun": f"/pesa/bin/pesa record -q -e pesa/cycles,autorun=1/u -c {PERIOD} -o autorun.data -- ./mixed {ROUNDS}",
@@ -26,6 +27,7 @@ echo "== sysfs"; cd /sys/bus/event_source/devices/pesa; for file in caps/* forma
 cd /share
 """ + "\n".join(f'echo "== {name}"; {command} > /dev/null; echo "status $?"' for name, command in RECORDINGS.items()) + "\n"
 CAUSE_SHIFT = 22  # in shpmsdetailsdata
+FUNCTIONS = {"function": lambda sample: sample["symbol"]}
 BUCKETS = {
     "instruction": lambda sample: sample["address"],
     "instruction, state and causes": lambda sample: (sample["address"], sample["state"], sample["details"] >> CAUSE_SHIFT),
@@ -69,9 +71,10 @@ for name in RECORDINGS:
     if not ours or not theirs:
         continue
     tap.check({key for sample in ours for key in sample} == {key for sample in theirs for key in sample}, f"{name}: with the same fields")
-    for what, bucket in BUCKETS.items():
+    for what, bucket in (BUCKETS if name == "cycles" else FUNCTIONS).items():
         one, other = [[bucket(sample) for sample in samples] for samples in (ours, theirs)]
         far, (floor, deviation) = distance(one, other), noise(one, other)
         print(f"# {name} by {what}: distance {100 * far:.2f} %, noise {100 * floor:.2f} +- {100 * deviation:.2f} %")
-        tap.check(far < floor + 5 * deviation, f"{name}: the profiles agree by {what}", f"{far} {floor} {deviation}")
+        bound = floor + 5 * deviation if name == "cycles" else max(floor + 5 * deviation, 0.05)
+        tap.check(far < bound, f"{name}: the profiles agree by {what}", f"{far} {floor} {deviation}")
 tap.end()
