@@ -63,7 +63,8 @@ for name, allowed in ALLOWED.items():
 newest = [int(ENTRY.findall(line)[0][1], 16) for line in parts.get("both", "").splitlines()[1:]
           if ENTRY.findall(line) and not int(line.split()[0], 16) >> 63]
 of_user = sum(1 for target in newest if not target >> 63)
-tap.check(len(newest) > 20 and of_user >= 0.95 * len(newest),
+# 95 % and more, by two standard errors of so few.
+tap.check(len(newest) > 20 and of_user >= 0.95 * len(newest) - 2 * (0.95 * 0.05 * len(newest)) ** 0.5,
           "of both modes: the newest transfer of a sample of the program is the program's", f"{of_user} of {len(newest)}")
 kernel = ENTRY.findall(parts.get("kernel", ""))
 tap.check(kernel and all(source.startswith("ff") and target.startswith("ff") for source, target, _ in kernel),
