@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decoder/compare/alternatives.h"
+#include "decoder/compare/misfit.h"
 
 #define REFUTED	     2.0 /* of the distance of the nearest way, from where another one is refuted */
 #define BLOCK_MISFIT 0.03 /* relative, of a basic block, due to the engine */
@@ -85,13 +86,6 @@ struct pesa_error *compare_predict_each(struct pesa_compare *compare,
 	return error;
 }
 
-static double huber_loss(double deviations)
-{
-	double size = fabs(deviations);
-
-	return size > HUBER ? HUBER * (2 * size - HUBER) : size * size;
-}
-
 double compare_block_distance(const struct pesa_compare *compare, const double *each,
 			      double *scratch)
 {
@@ -135,7 +129,7 @@ void compare_block_losses(const struct pesa_compare *compare, struct compare_blo
 	memset(loss, 0, compare->regions.groups * sizeof(*loss));
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct compare_node *node = &code->node[i];
-		double one = predicted_each(node), off;
+		double one = predicted_each(node), off, variance;
 
 		if (!i || code->node[i - 1].group != node->group) {
 			sum = (struct compare_block_sum){0};
@@ -146,14 +140,15 @@ void compare_block_losses(const struct pesa_compare *compare, struct compare_blo
 			value += node->time.core - one * node->executions;
 			predicted += one * node->executions;
 		}
+		if (i + 1 < code->count && code->node[i + 1].group == node->group)
+			continue;
+		if (!(predicted > 0))
+			continue;
 		off = BLOCK_MISFIT * predicted;
+		variance = compare_block_variance(compare, &sum) + off * off;
 		loss[node->group] = (struct compare_block_loss){
 			.predicted = predicted,
-			.loss = predicted > 0
-					? huber_loss(value /
-						     sqrt(compare_block_variance(compare, &sum) +
-							  off * off))
-					: 0,
+			.loss = compare_huber_loss(value / sqrt(variance), HUBER),
 		};
 	}
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "decoder/compare/fit.h"
+#include "decoder/compare/misfit.h"
 
 #define ROUNDS	     6
 #define HUBER	     2.0 /* deviations beyond which an observation gets less weight */
@@ -42,13 +43,6 @@ static double huber_weight(double deviations, double limit)
 	double size = fabs(deviations);
 
 	return size > limit ? limit / size : 1;
-}
-
-static double huber_loss(double deviations, double limit)
-{
-	double size = fabs(deviations);
-
-	return size > limit ? limit * (2 * size - limit) : size * size;
 }
 
 /* The instructions of one basic block that the candidate changes. */
@@ -242,8 +236,8 @@ static double log_likelihood_ratio(const struct observation *one, double part)
 {
 	double off = part * part * one->off;
 
-	return huber_loss(one->y / sqrt(one->variance), HUBER) -
-	       huber_loss((one->y - part * one->x) / sqrt(one->variance + off), HUBER) -
+	return compare_huber_loss(one->y / sqrt(one->variance), HUBER) -
+	       compare_huber_loss((one->y - part * one->x) / sqrt(one->variance + off), HUBER) -
 	       log1p(off / one->variance);
 }
 
@@ -300,7 +294,7 @@ bool compare_fit(const struct compare_residuals *residuals, struct compare_candi
 
 static double logarithm_of(double value, double variance)
 {
-	return -huber_loss(value / sqrt(variance), HUBER) - log(variance);
+	return -compare_huber_loss(value / sqrt(variance), HUBER) - log(variance);
 }
 
 double compare_likelihood(const struct compare_residuals *residuals, uint32_t nodes,

@@ -85,3 +85,10 @@ double compare_misfit_borrowed(struct compare_difference *difference, size_t cou
 	return sqrt((number * own * own + BORROWED_REGIONS * BORROWED * BORROWED) /
 		    (number + BORROWED_REGIONS));
 }
+
+double compare_huber_loss(double deviations, double limit)
+{
+	double size = fabs(deviations);
+
+	return size > limit ? limit * (2 * size - limit) : size * size;
+}

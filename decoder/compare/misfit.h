@@ -30,4 +30,7 @@ double compare_misfit(struct compare_difference *difference, size_t count);
  */
 double compare_misfit_borrowed(struct compare_difference *difference, size_t count);
 
+/* The square of a number of standard deviations; beyond `limit` of them, linear. */
+double compare_huber_loss(double deviations, double limit);
+
 #endif

@@ -94,6 +94,12 @@ static bool is_even(const struct walker *walker, uint32_t from,
 	       (target <= from && is_constant(measured, share));
 }
 
+/* Whether samples tell how often a branch is taken: it retired in one. */
+static bool is_sampled(const struct pesa_instruction *measured)
+{
+	return measured && measured->transfers_known;
+}
+
 static double executions_of(const struct compare_code *code, uint32_t node)
 {
 	return node == COMPARE_NONE ? 0 : code->node[node].executions;
@@ -109,7 +115,7 @@ static double share_taken(const struct compare_code *code, uint32_t branch)
 	const struct pesa_instruction *measured = node->measured;
 	double target = executions_of(code, node->target), next = executions_of(code, node->next);
 
-	if (measured && measured->transfers_known)
+	if (is_sampled(measured))
 		return (double)measured->transfers_taken / (double)measured->transfers_known;
 	if (target + next > 0)
 		return target / (target + next);
@@ -125,10 +131,10 @@ static bool step_branch(struct walker *walker, uint32_t from, uint32_t *to, bool
 
 	/* A path ends where it is not known how it goes on; not before its counted part, so that loops
 	 * within seldom executed code have paths. */
-	if ((!measured || !measured->transfers_known) && !walker->warming)
+	if (!is_sampled(measured) && !walker->warming)
 		return false;
 	node->visits++;
-	if (!measured || !measured->transfers_known || is_even(walker, from, measured, share))
+	if (!is_sampled(measured) || is_even(walker, from, measured, share))
 		*taken = share * (double)node->visits - (double)node->taken >= 0.5;
 	else
 		*taken = draw(walker, from) < share;
