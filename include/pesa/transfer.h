@@ -17,7 +17,8 @@
 #define PESA_CTR_DATA_CCE_MASK	0xf	  /**< of the shifted value */
 #define PESA_CTR_CYCLES_MOST	134201344 /**< the largest count that the fields can have */
 
-/** The cycles of a ctrdata whose count is valid. */
+/** The cycles of a ctrdata whose count is valid.
+ * @any_thread @nothing_owned */
 static inline unsigned int pesa_ctr_data_cycles(unsigned long long data)
 {
 	unsigned int mantissa = data >> PESA_CTR_DATA_CCM_SHIFT & PESA_CTR_DATA_CCM_MASK;
