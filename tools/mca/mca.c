@@ -8,7 +8,7 @@
 #include "tools/commands.h"
 #include "tools/mca/stimuli.h"
 #include "tools/mca/program.h"
-#include "tools/mca/region.h"
+#include "tools/mca/regions.h"
 #include "tools/mca/settings.h"
 #include "tools/mca/source.h"
 #include "tools/mca/target.h"
@@ -144,11 +144,13 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 			regions = json_object_new_array();
 		for (unsigned int i = 0; i < source.region_count; i++)
 			warn_of_region(settings, &source.regions[i]);
-		for (unsigned int i = 0; i < source.region_count && !error; i++)
-			if (source.regions[i].count)
-				error = mca_region_analyse(settings, model, processor, &source,
-							   &source.regions[i], output, regions,
-							   &shown);
+		if (!error)
+			error = mca_regions_analyse(&(struct mca_analysis){.settings = settings,
+									   .model = model,
+									   .processor = processor,
+									   .source = &source,
+									   .output = output},
+						    regions, &shown);
 		if (!error && !shown)
 			error = pesa_error_create(PESA_ERROR_FORMAT,
 						  "%s: no assembly instructions found",

@@ -117,12 +117,12 @@ static void print_name(FILE *output, unsigned int number, const char *name)
 typedef struct pesa_error *(*view_maker)(struct mca_view *view,
 					 const struct mca_view_context *context);
 
-/* Make the views, run the block, and print the views or add their JSON to `regions`. */
+/* Make the views, run the block, and print the views or make their JSON. */
 static struct pesa_error *show(const struct mca_settings *settings,
 			       struct mca_view_context *context,
 			       const struct pesa_mca_block *changed,
-			       const struct mca_source_region *region, FILE *output,
-			       struct json_object *regions)
+			       const struct mca_source_region *region, struct mca_text *text,
+			       struct json_object **json)
 {
 	bool tables = settings->tables != MCA_TABLES_NONE;
 	const struct {
@@ -143,11 +143,7 @@ static struct pesa_error *show(const struct mca_settings *settings,
 	struct pesa_mca_listener listeners[VIEWS_MAX];
 	struct mca_view views[VIEWS_MAX];
 	struct pesa_error *error = NULL;
-	struct mca_text text = {
-		.stream = output,
-		.colours = settings->colours && output == stdout,
-	};
-	struct json_object *object = regions ? region_object(context, region) : NULL;
+	struct json_object *object = json ? region_object(context, region) : NULL;
 	unsigned int count = 0;
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !error; i++) {
@@ -161,17 +157,17 @@ static struct pesa_error *show(const struct mca_settings *settings,
 		error = pesa_mca_run(context->block, &settings->run, listeners, count,
 				     &context->cycles);
 	for (unsigned int i = 0; i < count; i++) {
-		if (!error && !regions)
-			views[i].print(&views[i], &text);
+		if (!error && !json)
+			views[i].print(&views[i], text);
 		else if (!error && views[i].name)
 			json_object_object_add(object, views[i].name, views[i].json(&views[i]));
 		views[i].free(&views[i]);
 	}
 	if (!error && changed)
-		error = mca_what_if(&settings->stimuli, context, changed, &settings->run, output,
-				    object);
-	if (regions)
-		json_object_array_add(regions, sorted(object));
+		error = mca_what_if(&settings->stimuli, context, changed, &settings->run,
+				    text->stream, object);
+	if (json)
+		*json = sorted(object);
 	return error;
 }
 
@@ -213,23 +209,59 @@ static void warn_of_skipped(const struct mca_source *source, const struct mca_so
 	}
 }
 
-struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
-				      const struct pesa_mca_model *model,
-				      const struct pesa_mca_processor *processor,
-				      const struct mca_source *source,
-				      const struct mca_source_region *region, FILE *output,
-				      struct json_object *regions, unsigned int *shown)
+static struct pesa_error *bind(const struct mca_analysis *analysis,
+			       const struct pesa_mca_model *model,
+			       const struct mca_source_region *region,
+			       struct pesa_mca_block **block)
 {
-	const struct pesa_mca_block_options block_options = {
-		.processor = processor->name,
+	const struct mca_settings *settings = analysis->settings;
+	const struct pesa_mca_block_options options = {
+		.processor = analysis->processor->name,
 		.features = settings->features,
 		.feature_count = settings->feature_count,
 		.call_latency = settings->call_latency,
 		.follow_calls = (settings->trace || settings->profile) && !settings->call_latency,
 		.skip_unsupported = settings->skip_lack_sched,
 	};
+
+	return pesa_mca_block_create(model, analysis->source->instructions + region->first,
+				     region->count, &options, block);
+}
+
+struct pesa_error *mca_region_bind(const struct mca_analysis *analysis,
+				   const struct mca_source_region *region,
+				   struct pesa_mca_block **block)
+{
+	return bind(analysis, analysis->model, region, block);
+}
+
+bool mca_region_announce(const struct mca_analysis *analysis,
+			 const struct mca_source_region *region, const struct pesa_mca_block *block,
+			 unsigned int number, FILE *output)
+{
+	const struct mca_settings *settings = analysis->settings;
+
+	warn_of_skipped(analysis->source, region, block, analysis->processor->name);
+	if (!pesa_mca_block_count(block))
+		return false;
+	if (!settings->trace && !settings->profile)
+		warn_of_calls(block, settings->call_latency);
+	if (!settings->json && (region->has_begin || region->has_end))
+		print_name(output, number, region->name);
+	return true;
+}
+
+struct pesa_error *mca_region_show(const struct mca_analysis *analysis,
+				   const struct mca_source_region *region,
+				   const struct pesa_mca_block *block, FILE *output,
+				   struct json_object **json)
+{
+	const struct mca_settings *settings = analysis->settings;
+	const struct mca_source *source = analysis->source;
 	struct mca_view_context context = {
-		.model = model,
+		.model = analysis->model,
+		.block = block,
+		.count = pesa_mca_block_count(block),
 		.iterations = settings->run.iterations,
 		.dispatch_width = settings->run.dispatch_width,
 		.encodings = settings->encodings,
@@ -237,34 +269,21 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 		.full = settings->tables == MCA_TABLES_FULL,
 		.timeline_cycles = settings->timeline_cycles,
 	};
-	const char **text = NULL, **comment = NULL;
-	const struct pesa_insn **insn = NULL;
-	uint64_t *address = NULL;
-	struct pesa_mca_block *block, *changed = NULL;
-	struct pesa_error *error;
+	struct mca_text output_text = {
+		.stream = output,
+		.colours = settings->colours && analysis->output == stdout,
+	};
+	const char **text = calloc(context.count + 1, sizeof(*text));
+	const char **comment = calloc(context.count + 1, sizeof(*comment));
+	const struct pesa_insn **insn = calloc(context.count + 1, sizeof(*insn));
+	uint64_t *address = source->address ? calloc(context.count + 1, sizeof(*address)) : NULL;
+	struct pesa_mca_block *changed = NULL;
+	struct pesa_error *error = NULL;
 
-	error = pesa_mca_block_create(model, source->instructions + region->first, region->count,
-				      &block_options, &block);
-	if (error)
-		return error;
-	context.block = block;
-	context.count = pesa_mca_block_count(block);
 	context.timeline_iterations =
 		settings->timeline_iterations ? settings->timeline_iterations : TIMELINE_LINES;
 	if (context.timeline_iterations > context.iterations)
 		context.timeline_iterations = context.iterations;
-	warn_of_skipped(source, region, block, processor->name);
-	if (!context.count) {
-		pesa_mca_block_free(block);
-		return NULL;
-	}
-	if (!settings->trace && !settings->profile)
-		warn_of_calls(block, settings->call_latency);
-	text = calloc(context.count, sizeof(*text));
-	comment = calloc(context.count, sizeof(*comment));
-	insn = calloc(context.count, sizeof(*insn));
-	if (source->address)
-		address = calloc(context.count, sizeof(*address));
 	if (text && comment && insn && (address || !source->address)) {
 		for (unsigned int i = 0; i < context.count; i++) {
 			unsigned int index = region->first + pesa_mca_block_source(block, i);
@@ -279,16 +298,11 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 		context.text = text;
 		context.comment = comment;
 		context.insn = insn;
-		if (!regions && (region->has_begin || region->has_end))
-			print_name(output, *shown, region->name);
-		error = settings->changed
-				? pesa_mca_block_create(settings->changed,
-							source->instructions + region->first,
-							region->count, &block_options, &changed)
-				: NULL;
+		if (settings->changed)
+			error = bind(analysis, settings->changed, region, &changed);
 		if (!error)
-			error = show(settings, &context, changed, region, output, regions);
-		++*shown;
+			error = show(settings, &context, changed, region, &output_text,
+				     settings->json ? json : NULL);
 	} else {
 		error = pesa_error_no_memory();
 	}
@@ -297,6 +311,5 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 	free(insn);
 	free(address);
 	pesa_mca_block_free(changed);
-	pesa_mca_block_free(block);
 	return error;
 }
