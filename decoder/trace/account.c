@@ -285,7 +285,10 @@ static void record_transfer(const struct pesa_pipeline *pipeline, struct pipelin
 	hart->branches[hart->branch_count++ % pipeline->options.ctr_depth] =
 		(struct pesa_branch_entry){.from = ((const struct exact_insn *)passage->insn)->pc,
 					   .to = passage->target,
-					   .flags = transfer_cycles_flags(data)};
+					   .flags = transfer_cycles_flags(data) |
+						    (passage->cause & PESA_CAUSE_BRANCH_MISPREDICT
+							     ? PESA_BRANCH_MISPREDICTED
+							     : 0)};
 	hart->branch_cycle = cycle;
 }
 

@@ -26,6 +26,8 @@ struct pesa_branch_entry {
 	uint64_t flags; /**< as in struct perf_branch_entry */
 };
 
+/** The flag of a transfer that was mispredicted, where the hardware tells. */
+#define PESA_BRANCH_MISPREDICTED 1u
 /** The field `cycles` of the flags: cycles since the entry before; 0: none, or not known. */
 #define PESA_BRANCH_CYCLES_SHIFT 4
 /** The largest count of that field, which stands for all that are larger. */

@@ -2,7 +2,7 @@
 /*
  * Any bytes as a perf.data file, loaded into a profile: weights are conserved and everything that a
  * profile hands out can be read; stacks of it are exported with all cycles, and in another format;
- * timed blocks add up.  Maps of /proc/self/fd/900 have RISC-V text.
+ * timed blocks add up, and what is compared of them with a model.  Maps of /proc/self/fd/900 have RISC-V text.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +15,16 @@
 #include "pesa/export.h"
 #include "pesa/profile.h"
 #include "pesa/timed_blocks.h"
+#include "pesa/timed_compare.h"
 #include "tests/elf_file.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TEXT_DESCRIPTOR 900
+
+/* In order, and out of order. */
+static struct pesa_mca_model *models[2];
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -49,6 +53,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	    pwrite(descriptor, bytes, size, 0) != (ssize_t)size)
 		abort();
 	unsetenv("HOME");
+	if (pesa_mca_model_builtin("sifive-u74", &models[0]) ||
+	    pesa_mca_model_builtin("sifive-p670", &models[1]))
+		abort();
 	return 0;
 }
 
@@ -188,6 +195,51 @@ static void check_timed(const char *path)
 	pesa_timed_blocks_free(blocks);
 }
 
+/* Timed branches against a model: what is compared and what is not adds up to the stacks. */
+static void check_timed_compare(const char *path, const struct pesa_mca_model *model)
+{
+	struct pesa_timed_compare *timed = pesa_timed_compare_create();
+	const struct pesa_timed_compare_totals *totals;
+	struct pesa_compare_options compare_options;
+	struct pesa_profile_options options;
+	struct pesa_profile *profile;
+	struct pesa_error *error;
+	double sum;
+
+	if (!timed)
+		abort();
+	pesa_profile_options_default(&options);
+	options.listener = pesa_timed_compare_listener(timed);
+	error = pesa_profile_load(path, &options, &profile);
+	if (error) {
+		pesa_error_free(error);
+		pesa_timed_compare_free(timed);
+		return;
+	}
+	pesa_compare_options_default(&compare_options);
+	if (pesa_timed_compare_predict(timed, profile, model, &compare_options))
+		abort();
+	totals = pesa_timed_compare_totals(timed);
+	sum = totals->compared + totals->no_text + totals->ordering + totals->unsupported +
+	      totals->mispredicted + totals->saturated + totals->warming;
+	if (!(fabs(sum - totals->cycles) <= 1e-6 * totals->cycles))
+		abort();
+	for (size_t i = 0; i < pesa_timed_compare_count(timed); i++) {
+		const struct pesa_timed_difference *one = pesa_timed_compare_at(timed, i);
+
+		if (one->block >= pesa_timed_blocks_count(pesa_timed_compare_blocks(timed)) ||
+		    !one->executions || !one->samples || !isfinite(one->difference.value) ||
+		    !(one->difference.low <= one->difference.high) ||
+		    !pesa_timed_verdict_name(one->verdict))
+			abort();
+		for (size_t k = 1; k < PESA_TIMED_QUANTILES; k++)
+			if (one->quantile[k - 1] > one->quantile[k])
+				abort();
+	}
+	pesa_profile_free(profile);
+	pesa_timed_compare_free(timed);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pesa_profile_options options;
@@ -214,6 +266,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	pesa_export_free(rows);
 	check_timed(path);
+	for (unsigned int i = 0; i < 2; i++)
+		check_timed_compare(path, models[i]);
 	close(descriptor);
 	return 0;
 }

@@ -17,6 +17,7 @@ enum {
 	KEY_SYMBOL,
 	KEY_FORMAT,
 	KEY_LLVM,
+	KEY_BLOCK,
 };
 
 #define MIN_SHARE_DEFAULT 0.001
@@ -39,8 +40,21 @@ static const struct argp_option options[] = {
 	{"llvm", KEY_LLVM, "DIR", 0, "With --format td: a checkout of LLVM to make the patch for",
 	 0},
 	{"html", KEY_HTML, "FILE", 0, "Write a page that shows it all, for a browser", 0},
+	{"block", KEY_BLOCK, NULL, 0,
+	 "Compare the cycles between taken branches, block by block, from branch stacks; that is "
+	 "also done where samples tell nothing else",
+	 0},
 	{0},
 };
+
+/* The option that writes what timed branches do not tell; NULL: none. */
+static const char *needs_findings(const struct compare_options *wanted)
+{
+	return wanted->write_model		? "--write-model"
+	       : wanted->html			? "--html"
+	       : wanted->format != COMPARE_TEXT ? "--format"
+						: NULL;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -71,6 +85,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			profile_usage_error(state, "--llvm needs --format td");
 		if (result->format != COMPARE_TEXT && result->input.json)
 			profile_usage_error(state, "--json and --format exclude each other");
+		if (result->blocks && needs_findings(result))
+			profile_usage_error(state, "--block has no findings for %s",
+					    needs_findings(result));
 		break;
 	case KEY_MODEL:
 		result->model = argument;
@@ -92,6 +109,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_HTML:
 		result->html = argument;
 		break;
+	case KEY_BLOCK:
+		result->blocks = true;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -109,6 +129,7 @@ static const struct argp argp = {
 	       "  pesa compare -mcpu=sifive-p670 --symbol mainSort --html compare.html\n"
 	       "  pesa compare --format td --llvm llvm-project > model.patch\n"
 	       "  pesa compare --write-model new.model && pesa compare --model new.model\n"
+	       "  perf record -e cycles:ppp -b ./program && pesa compare -mcpu=sifive-p670\n"
 	       "\n"
 	       "The manual page pesa-compare(1) explains every column.",
 };
@@ -157,7 +178,7 @@ static bool has_wanted(struct comparison *comparison)
 	if (error)
 		return !profile_fail("compare", error);
 	for (size_t i = 0; i < pesa_compare_region_count(compare); i++)
-		if (compare_wants(comparison, pesa_compare_region(compare, i)))
+		if (compare_wants(comparison, pesa_compare_region(compare, i)->symbol))
 			return true;
 	if (!comparison->wanted->symbol || !pesa_compare_region_count(compare))
 		return true;
@@ -198,6 +219,54 @@ static bool write_format(const struct comparison *comparison)
 	return left < count || !count;
 }
 
+/* ---- Timed branches ------------------------------------------------------------------------ */
+
+/* Whether blocks are compared: as wanted, or because samples tell nothing but PCs. */
+static bool is_timed(const struct comparison *comparison)
+{
+	return comparison->wanted->blocks ||
+	       (comparison->input.plain && pesa_timed_compare_samples(comparison->timed));
+}
+
+static int compare_blocks(struct comparison *comparison, struct ui_terminal *terminal)
+{
+	const struct compare_options *wanted = comparison->wanted;
+	struct pesa_error *error;
+
+	if (!pesa_timed_compare_samples(comparison->timed)) {
+		profile_complain("compare",
+				 "%s: no sample has a branch stack with cycle counts; record with "
+				 "'perf record -b' on hardware with Ssctr, or 'pesa record --set "
+				 "sample.ctr_depth=32' on the virtual core",
+				 wanted->input.path);
+		return 1;
+	}
+	if (needs_findings(wanted)) {
+		profile_complain("compare",
+				 "%s: its samples tell nothing but timed branches, from which no "
+				 "entry of the model is named: nothing to write for %s",
+				 wanted->input.path, needs_findings(wanted));
+		return 1;
+	}
+	error = compare_choose(comparison);
+	if (!error)
+		error = compare_timed(comparison);
+	if (error)
+		return profile_fail("compare", error);
+	if (!pesa_timed_compare_count(comparison->timed))
+		profile_complain("compare", "%s: no block of its branch stacks has a prediction",
+				 wanted->input.path);
+	if (!compare_timed_has_wanted(comparison))
+		return 1;
+	if (wanted->input.json) {
+		compare_timed_json(comparison);
+	} else {
+		ui_pager_start(terminal, !wanted->input.no_pager);
+		compare_timed_print(comparison, terminal);
+	}
+	return profile_finish("compare", terminal, NULL) || comparison->input.damaged;
+}
+
 /* ---- The subcommand ------------------------------------------------------------------------ */
 
 static int compare(struct comparison *comparison)
@@ -210,6 +279,8 @@ static int compare(struct comparison *comparison)
 	comparison->isas = listing_isas_create(&comparison->input);
 	if (!comparison->isas)
 		return profile_fail("compare", pesa_error_no_memory());
+	if (is_timed(comparison))
+		return compare_blocks(comparison, &terminal);
 	error = compare_make(comparison, comparison->wanted->min_share, false);
 	if (error)
 		return profile_fail("compare", error);
@@ -241,9 +312,15 @@ int pesa_command_compare(int argc, char **argv)
 		return status;
 	wanted.input.outputs[0] = wanted.html;
 	wanted.input.outputs[1] = wanted.write_model;
+	comparison.timed = pesa_timed_compare_create();
+	if (!comparison.timed)
+		return profile_fail("compare", pesa_error_no_memory());
+	wanted.input.listener = pesa_timed_compare_listener(comparison.timed);
 	error = profile_input_open(&comparison.input, &wanted.input, "compare");
-	if (error)
+	if (error) {
+		pesa_timed_compare_free(comparison.timed);
 		return profile_fail("compare", error);
+	}
 	status = compare(&comparison);
 	compare_release(&comparison);
 	name_search_end(&comparison.search);

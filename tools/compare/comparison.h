@@ -6,6 +6,7 @@
 #define TOOLS_COMPARE_COMPARISON_H
 
 #include "pesa/compare.h"
+#include "pesa/timed_compare.h"
 #include "tools/names/match.h"
 #include "tools/ui/profile_input.h"
 
@@ -24,6 +25,7 @@ struct compare_options {
 	const char *llvm; /* folder of a checkout; NULL: none */
 	enum compare_format format;
 	double min_share;
+	bool blocks; /* timed branches, also where samples tell more */
 };
 
 struct listing_isas;
@@ -37,8 +39,9 @@ struct comparison {
 	const struct pesa_mca_processor *processor;
 	struct pesa_compare_core core;
 	struct listing_isas *isas;
-	bool core_known; /* the description that the recording names was found */
-	struct pesa_compare *compare;
+	bool core_known;	      /* the description that the recording names was found */
+	struct pesa_compare *compare; /* NULL: timed branches are compared */
+	struct pesa_timed_compare *timed;
 	struct name_search search; /* for wanted->symbol */
 };
 
@@ -47,12 +50,14 @@ struct comparison {
 struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabilities,
 					 struct pesa_compare_core *core, bool *known);
 /* Choose the model and what is known of the core, by the options (cpu, model), else by what the
- * recording names, and compare.  Fills cpu, model_path, model, processor, core, core_known and compare;
- * to be released in any case.  `min_share`, `no_findings`: as in struct pesa_compare_options. */
+ * recording names.  Fills cpu, model_path, model, processor, core and core_known; to be released in any
+ * case. */
+struct pesa_error *compare_choose(struct comparison *comparison);
+/* Choose, and compare.  `min_share`, `no_findings`: as in struct pesa_compare_options. */
 struct pesa_error *compare_make(struct comparison *comparison, double min_share, bool no_findings);
 void compare_release(struct comparison *comparison);
-/* Whether a region is wanted (--symbol). */
-bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region);
+/* Whether the code of a function is wanted (--symbol); NULL: of none. */
+bool compare_wants(const struct comparison *comparison, const char *symbol);
 /* The disassembled text of an instruction. */
 void compare_text_of(const struct comparison *comparison,
 		     const struct pesa_compare_instruction *instruction, char *buffer, size_t size);
@@ -83,5 +88,12 @@ struct pesa_error *compare_write_model(const struct comparison *comparison);
 struct pesa_error *compare_write_html(const struct comparison *comparison);
 void compare_print(const struct comparison *comparison, struct ui_terminal *terminal);
 void compare_json(const struct comparison *comparison);
+/* Compare the timed branches, after compare_choose(). */
+struct pesa_error *compare_timed(struct comparison *comparison);
+/* Find out what --symbol means among the functions of the blocks.  False: none of them is shown, after a
+ * message. */
+bool compare_timed_has_wanted(struct comparison *comparison);
+void compare_timed_print(const struct comparison *comparison, struct ui_terminal *terminal);
+void compare_timed_json(const struct comparison *comparison);
 
 #endif

@@ -143,7 +143,7 @@ static bool is_shown(const struct comparison *comparison, const struct pesa_comp
 		const struct pesa_compare_region *region =
 			pesa_compare_region(comparison->compare, i);
 
-		if (!compare_wants(comparison, region) || region->dso != place->dso)
+		if (!compare_wants(comparison, region->symbol) || region->dso != place->dso)
 			continue;
 		for (size_t number = 0; number < region->count; number++)
 			if (pesa_compare_instruction(comparison->compare, region, number)
@@ -273,7 +273,7 @@ static void write_page(struct ui_html *page, const struct comparison *comparison
 		const struct pesa_compare_region *region =
 			pesa_compare_region(comparison->compare, i);
 
-		if (compare_wants(comparison, region))
+		if (compare_wants(comparison, region->symbol))
 			write_region(out, comparison, region, !shown++);
 	}
 	ui_html_script(page, compare_html_filter);

@@ -224,7 +224,7 @@ void compare_json(const struct comparison *comparison)
 		const struct pesa_compare_region *region =
 			pesa_compare_region(comparison->compare, i);
 
-		if (compare_wants(comparison, region))
+		if (compare_wants(comparison, region->symbol))
 			ui_json_element(&json, region_json(comparison, region));
 	}
 	ui_json_array_end(&json);

@@ -380,7 +380,7 @@ void compare_print(const struct comparison *comparison, struct ui_terminal *term
 		const struct pesa_compare_region *region =
 			pesa_compare_region(comparison->compare, i);
 
-		if (compare_wants(comparison, region))
+		if (compare_wants(comparison, region->symbol))
 			print_region(comparison, terminal, region);
 	}
 	profile_print_problems(&comparison->input, terminal);

@@ -132,17 +132,23 @@ static struct pesa_error *check_width(const struct comparison *comparison)
 		comparison->processor->name, isa, comparison->wanted->input.path, xlen);
 }
 
-struct pesa_error *compare_make(struct comparison *comparison, double min_share, bool no_findings)
+struct pesa_error *compare_choose(struct comparison *comparison)
 {
-	struct pesa_compare_options chosen;
-	struct ui_progress progress;
 	struct pesa_error *error = choose_model(comparison);
 
 	if (!error)
 		error = check_width(comparison);
-	if (!error)
-		error = compare_describe_core(pesa_profile_capabilities(comparison->input.profile),
-					      &comparison->core, &comparison->core_known);
+	return error ? error
+		     : compare_describe_core(pesa_profile_capabilities(comparison->input.profile),
+					     &comparison->core, &comparison->core_known);
+}
+
+struct pesa_error *compare_make(struct comparison *comparison, double min_share, bool no_findings)
+{
+	struct pesa_compare_options chosen;
+	struct ui_progress progress;
+	struct pesa_error *error = compare_choose(comparison);
+
 	if (error)
 		return error;
 	pesa_compare_options_default(&chosen);
@@ -162,6 +168,7 @@ struct pesa_error *compare_make(struct comparison *comparison, double min_share,
 void compare_release(struct comparison *comparison)
 {
 	pesa_compare_free(comparison->compare);
+	pesa_timed_compare_free(comparison->timed);
 	pesa_mca_model_free(comparison->model);
 	free(comparison->model_path);
 }

@@ -11,15 +11,15 @@
 
 #define OPCODES_SHOWN 8 /* of a kind of evidence */
 
-bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region)
+bool compare_wants(const struct comparison *comparison, const char *symbol)
 {
 	bool means = false;
 	struct pesa_error *error = NULL;
 
 	if (!comparison->wanted->symbol)
 		return true;
-	if (region->symbol)
-		error = name_search_means(&comparison->search, region->symbol, NULL, &means);
+	if (symbol)
+		error = name_search_means(&comparison->search, symbol, NULL, &means);
 	if (error)
 		standard_output_lacks_part();
 	pesa_error_free(error);

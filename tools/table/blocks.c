@@ -145,6 +145,14 @@ static void add_lines(const struct block_table *table, const struct pesa_timed_b
 		ui_text_add(line, "-%u", last.line);
 }
 
+void block_table_place(const struct block_table *table, size_t index, struct ui_text *line)
+{
+	const struct pesa_timed_block *block = pesa_timed_blocks_at(table->timed, index);
+
+	add_place(table, block, line);
+	add_lines(table, block, line);
+}
+
 static bool is_shown(const struct block_table *table, unsigned int from)
 {
 	return !table->terminal->width || table->terminal->width >= from;
@@ -208,8 +216,7 @@ void block_table_row(const struct block_table *table, size_t index, struct ui_te
 		ui_text_pad(line, column + 17);
 	}
 	ui_text_add(line, "  ");
-	add_place(table, block, line);
-	add_lines(table, block, line);
+	block_table_place(table, index, line);
 }
 
 void block_table_note(const struct block_table *table, size_t index, struct ui_text *line)

@@ -87,7 +87,8 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 		branches[i] = (struct pesa_branch_entry){
 			.from = transfer->source,
 			.to = transfer->target,
-			.flags = transfer_cycles_flags(transfer->data),
+			.flags = transfer_cycles_flags(transfer->data) |
+				 (transfer->mispredicted ? PESA_BRANCH_MISPREDICTED : 0),
 		};
 	}
 	message.sample.period = process->control->period;
