@@ -163,6 +163,7 @@ static struct pesa_error *add_span(struct pesa_timed_blocks *blocks,
 	block = &blocks->block[number];
 	block->seen += branches->samples;
 	block->saturated += cycles == PESA_BRANCH_CYCLES_MOST ? branches->samples : 0;
+	block->mispredicted += newer->flags & PESA_BRANCH_MISPREDICTED ? branches->samples : 0;
 	block->cycles += cycles * executions;
 	block->executions += executions;
 	count->seen += branches->samples;

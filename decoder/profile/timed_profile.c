@@ -38,28 +38,47 @@ static uint32_t count_instructions(const struct applying *applying,
 	return 0;
 }
 
+/* Add so many of the executions of a block's instruction, each with `weight`. */
+static struct pesa_error *add_executions(const struct applying *applying,
+					 const struct pesa_timed_block *block, uint32_t number,
+					 uint64_t seen, uint32_t weight,
+					 const struct pesa_retirements *retired)
+{
+	double executions = block->executions * (double)seen / (double)block->seen;
+	const struct pesa_times times = {
+		.samples = seen,
+		.periods = (uint64_t)llround(executions),
+		.periods_squared = executions * executions / (double)seen,
+	};
+	const struct pesa_part part = {.weight = weight, .state = PESA_STATE_UNKNOWN};
+
+	return pesa_profile_store_add(applying->store, number, &times, &part, 1, retired);
+}
+
 /* Add an instruction of a block, each execution of which has `weight`. */
 static struct pesa_error *add_instruction(const struct applying *applying,
 					  const struct pesa_timed_block *block, uint64_t address,
 					  const struct pesa_text_insn *insn, uint32_t weight)
 {
-	const struct pesa_times times = {
-		.samples = block->seen,
-		.periods = (uint64_t)llround(block->executions),
-		.periods_squared = block->executions * block->executions / (double)block->seen,
-	};
-	const struct pesa_part part = {.weight = weight, .state = PESA_STATE_UNKNOWN};
 	const bool transfers = insn->flow != PESA_FLOW_NEXT, last = address == block->last;
-	const struct pesa_retirements retired = {
+	const uint64_t mispredicted = transfers && last ? block->mispredicted : 0;
+	struct pesa_retirements retired = {
 		.all = 1,
 		.transfers_known = transfers,
 		.transfers_taken = transfers && last,
 	};
 	uint32_t number = pesa_profile_store_get(applying->store, block->dso, address);
+	struct pesa_error *error = NULL;
 
 	if (number == UINT32_MAX)
 		return pesa_error_no_memory();
-	return pesa_profile_store_add(applying->store, number, &times, &part, 1, &retired);
+	if (mispredicted < block->seen)
+		error = add_executions(applying, block, number, block->seen - mispredicted, weight,
+				       &retired);
+	retired.mispredicted[1] = 1;
+	return error || !mispredicted ? error
+				      : add_executions(applying, block, number, mispredicted,
+						       weight, &retired);
 }
 
 static struct pesa_error *add_block(const struct applying *applying,

@@ -47,6 +47,7 @@ struct pesa_timed_block {
 	uint64_t last;	    /**< of its last one, which transferred control or was interrupted */
 	uint64_t seen;	    /**< how often it is in the stacks */
 	uint64_t saturated; /**< of them, those with the largest count that an entry can have */
+	uint64_t mispredicted; /**< of them, those whose last transfer is marked as mispredicted */
 	double cycles;	    /**< of the program, estimated */
 	double executions;  /**< of the program, estimated */
 };
@@ -124,7 +125,7 @@ const struct pesa_timed_transfer *pesa_timed_blocks_transfer(const struct pesa_t
 
 /** Give a profile of plain samples the executions, directions and transfers of the blocks in place of
  * what is known of a PC alone: an instruction is executed with each block that holds it, and has an
- * equal share of the block's cycles.  What pesa/control_flow.h makes of the profile then is measured
+ * equal share of the block's cycles; marked transfers are mispredicted.  What pesa/control_flow.h makes of the profile then is measured
  * (pesa_profile_totals.paths).  Pointers to instructions are invalid afterwards.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_timed_blocks_apply(const struct pesa_timed_blocks *blocks,

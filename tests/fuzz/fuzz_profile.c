@@ -176,7 +176,7 @@ static void check_timed(const char *path)
 
 		for (size_t k = 0; k < count; k++)
 			seen += counts[k].seen;
-		if (seen != block->seen || block->dso >= pesa_profile_dso_count(profile) ||
+		if (seen != block->seen || block->mispredicted > seen || block->dso >= pesa_profile_dso_count(profile) ||
 		    pesa_timed_blocks_from(blocks, block->dso, block->start) > i ||
 		    pesa_timed_blocks_quantile(blocks, i, 1) > PESA_BRANCH_CYCLES_MOST)
 			abort();

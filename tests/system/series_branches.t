@@ -179,6 +179,11 @@ blocks = json.loads(pesa("report", "--block", "--json", *symbols).stdout or "{}"
 timed = [block for block in blocks if block["instructions"] and block["median"] == block["instructions"]]
 tap.check(len(blocks) > 10 and len(timed) > 0.95 * len(blocks), "its timed blocks take a cycle an instruction",
           [(block["symbol"], block["instructions"], block["median"]) for block in blocks if block not in timed][:5])
+compared = pesa("compare", "--json", "-mcpu=rocket-rv64", *symbols)
+compared = json.loads(compared.stdout or json.dumps({"blocks": [], "why": compared.stderr}))
+measured = [block for block in compared["blocks"] if abs(block["measured"] - (block["instructions"] or 0)) < 0.01]
+tap.check(len(compared["blocks"]) > 5 and len(measured) > 0.95 * len(compared["blocks"]) and "classes" not in compared,
+          "pesa compare sets them against a model, and names no entry of it", str(compared)[:1500])
 annotated = pesa("annotate", "--stdio", *symbols, "both")
 tap.check(annotated.returncode == 0 and "both" in annotated.stdout, "pesa annotate shows one", annotated.stdout[:800] + annotated.stderr[-500:])
 exported, problems = folded(share, "any")

@@ -88,6 +88,13 @@ with tempfile.TemporaryDirectory(prefix="pesa-timed-") as share:
         stacks = counts(f"{share}/{name}.data")
         begun = [stack[-1][2] for stack in stacks if 0 < len(stack) < DEPTH]
         tap.check(not any(begun), f"{name}: the first transfer since the records were cleared has no count", begun)
+    sides = [subprocess.run([PESA, "compare", "--block", "--json", "--symfs", os.path.dirname(path), "-i", path], capture_output=True, text=True,
+                            check=False) for path in (f"{share}/user.data", f"{share}/core.data")]
+    sides = [{(one["start"], one["last"]): one for one in json.loads(side.stdout or '{"blocks": []}')["blocks"]} for side in sides]
+    apart = {place: [side.get(place, {}).get("difference") for side in sides] for place in hot}
+    tap.check(all(None not in both and abs(both[0] - both[1]) < 0.5 for both in apart.values()) and
+              not any(side[place]["verdict"] in ("slower", "faster") for side in sides for place in hot if place in side),
+              "pesa compare predicts them, as those of the virtual core", apart)
     stacks = counts(f"{share}/kernel.data")
     tap.check(sum(map(len, stacks)) > 1000 and sum(count > 0 for stack in stacks for *_, count in stack) > 500,
               "transfers of the kernel have counts", f"{stacks[:3]}\n{why}")

@@ -293,6 +293,7 @@ json_object *block_json(const struct block_table *table, size_t index)
 			       ui_json_count(pesa_timed_blocks_quantile(table->timed, index, 0.5)));
 	json_object_object_add(object, "seen", ui_json_count(block->seen));
 	json_object_object_add(object, "saturated", ui_json_count(block->saturated));
+	json_object_object_add(object, "mispredicted", ui_json_count(block->mispredicted));
 	for (size_t i = 0; i < count; i++) {
 		json_object *one = json_object_new_object();
 
