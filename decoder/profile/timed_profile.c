@@ -76,9 +76,9 @@ static struct pesa_error *add_instruction(const struct applying *applying,
 		error = add_executions(applying, block, number, block->seen - mispredicted, weight,
 				       &retired);
 	retired.mispredicted[1] = 1;
-	return error || !mispredicted ? error
-				      : add_executions(applying, block, number, mispredicted,
-						       weight, &retired);
+	return error || !mispredicted
+		       ? error
+		       : add_executions(applying, block, number, mispredicted, weight, &retired);
 }
 
 static struct pesa_error *add_block(const struct applying *applying,

@@ -42,14 +42,14 @@ struct pesa_timed_blocks;
 
 /** Straight-line code that ran between two transfers of control. */
 struct pesa_timed_block {
-	uint32_t dso;	    /**< dso index */
-	uint64_t start;	    /**< address of its first instruction, as pesa_instruction.address */
-	uint64_t last;	    /**< of its last one, which transferred control or was interrupted */
-	uint64_t seen;	    /**< how often it is in the stacks */
-	uint64_t saturated; /**< of them, those with the largest count that an entry can have */
+	uint32_t dso;	       /**< dso index */
+	uint64_t start;	       /**< address of its first instruction, as pesa_instruction.address */
+	uint64_t last;	       /**< of its last one, which transferred control or was interrupted */
+	uint64_t seen;	       /**< how often it is in the stacks */
+	uint64_t saturated;    /**< of them, those with the largest count that an entry can have */
 	uint64_t mispredicted; /**< of them, those whose last transfer is marked as mispredicted */
-	double cycles;	    /**< of the program, estimated */
-	double executions;  /**< of the program, estimated */
+	double cycles;	       /**< of the program, estimated */
+	double executions;     /**< of the program, estimated */
 };
 
 /** How often a block took so many cycles. */

@@ -15,6 +15,10 @@
  * where 75 % are; and only if the blocks right before and behind it in the stacks do not make up for it.
  * Misses of a block that misses in nearly every execution are not told apart from a wrong model.
  *
+ * Loops of several blocks are compared by pass as well: all that ran from one arrival at the loop's head
+ * by a jump backwards to the next one.  Out of order a pass is more certain than its blocks, between
+ * which cycles may move.
+ *
  * No entry of the model is named as wrong: which instruction of a block waited is not known.
  *
  * Stacks are taken while a profile is loaded, as its listener: at most PESA_TIMED_STACKS_MOST of them,
@@ -59,23 +63,28 @@ enum pesa_timed_verdict {
 	PESA_TIMED_FASTER,  /**< fewer cycles measured than predicted */
 };
 
-/** A block, measured and predicted; cycles of an execution. */
+/** A block or the passes through a loop, measured and predicted; cycles of an execution (a pass). */
 struct pesa_timed_difference {
-	size_t block;	     /**< index for pesa_timed_blocks_at() */
+	uint32_t dso;	/**< dso index */
+	uint64_t start; /**< address of the first instruction, as pesa_instruction.address */
+	uint64_t last; /**< of the last one; of a loop: of the last one that goes back to `start` */
+	size_t block;  /**< index for pesa_timed_blocks_at(); of a loop SIZE_MAX */
+	double blocks; /**< how many ran in a pass, on average; of a block 1 */
+	double program;	     /**< executions in the program, estimated */
 	uint64_t executions; /**< that were compared */
 	uint64_t samples;    /**< in whose stacks they are */
-	bool loop;	     /**< mostly it is followed by itself */
+	bool loop;	     /**< it is one, or a block that is mostly followed by itself */
 	bool memory;	     /**< it has loads or stores: misses are measured, and not predicted */
 	/** Measured cycles: the mean over the middle half of the executions, by how much these differ. */
 	double measured;
 	double predicted; /**< likewise, of the same executions */
 	/** measured - predicted; the interval has the variation between samples and the misfit. */
 	struct pesa_estimate difference;
-	/** The difference together with those of the blocks that ran right before and behind it. */
+	/** The difference together with those of the blocks that ran right before and behind it; of a
+	 * loop the difference alone. */
 	double around;
 	double quantile[PESA_TIMED_QUANTILES]; /**< of the differences of the executions */
-	/** The difference times the executions of the block in the program: cycles of the program. */
-	double cycles;
+	double cycles;			 /**< difference times `program`: cycles of the program */
 	enum pesa_timed_verdict verdict; /**< of the difference */
 };
 
@@ -93,6 +102,7 @@ struct pesa_timed_compare_totals {
 	double warming;	     /**< of blocks before which too little is known to have run */
 	/** Standard deviation of relative differences of blocks, beyond the variation between samples. */
 	double misfit;
+	double misfit_loops; /**< the same of loops */
 };
 
 /** Nothing yet.  NULL: out of memory.  Owned by the caller.
@@ -122,10 +132,18 @@ const struct pesa_timed_blocks *pesa_timed_compare_blocks(const struct pesa_time
 /** How many blocks have a prediction.
  * @readers @nothing_owned */
 size_t pesa_timed_compare_count(const struct pesa_timed_compare *timed);
-/** A block, the one with most cycles of difference first; the index must be below the count.
+/** A block: those with enough executions first, and of these the one with most cycles of difference; the
+ * index must be below the count.
  * @readers @object_owns */
 const struct pesa_timed_difference *pesa_timed_compare_at(const struct pesa_timed_compare *timed,
 							  size_t index);
+/** How many loops of several blocks have a prediction.
+ * @readers @nothing_owned */
+size_t pesa_timed_compare_loop_count(const struct pesa_timed_compare *timed);
+/** Passes through a loop, in the same order; the index must be below the count.
+ * @readers @object_owns */
+const struct pesa_timed_difference *
+pesa_timed_compare_loop_at(const struct pesa_timed_compare *timed, size_t index);
 /** The sums.
  * @readers @object_owns */
 const struct pesa_timed_compare_totals *

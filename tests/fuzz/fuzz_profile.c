@@ -176,7 +176,8 @@ static void check_timed(const char *path)
 
 		for (size_t k = 0; k < count; k++)
 			seen += counts[k].seen;
-		if (seen != block->seen || block->mispredicted > seen || block->dso >= pesa_profile_dso_count(profile) ||
+		if (seen != block->seen || block->mispredicted > seen ||
+		    block->dso >= pesa_profile_dso_count(profile) ||
 		    pesa_timed_blocks_from(blocks, block->dso, block->start) > i ||
 		    pesa_timed_blocks_quantile(blocks, i, 1) > PESA_BRANCH_CYCLES_MOST)
 			abort();
@@ -193,6 +194,20 @@ static void check_timed(const char *path)
 	}
 	pesa_profile_free(profile);
 	pesa_timed_blocks_free(blocks);
+}
+
+static void check_difference(const struct pesa_timed_difference *one,
+			     const struct pesa_profile *profile)
+{
+	if (!one->executions || !one->samples || !isfinite(one->difference.value) ||
+	    !isfinite(one->cycles) || !(one->blocks >= 1) || one->start > one->last ||
+	    one->dso >= pesa_profile_dso_count(profile) ||
+	    !(one->difference.low <= one->difference.high) ||
+	    !pesa_timed_verdict_name(one->verdict))
+		abort();
+	for (size_t k = 1; k < PESA_TIMED_QUANTILES; k++)
+		if (one->quantile[k - 1] > one->quantile[k])
+			abort();
 }
 
 /* Timed branches against a model: what is compared and what is not adds up to the stacks. */
@@ -227,14 +242,14 @@ static void check_timed_compare(const char *path, const struct pesa_mca_model *m
 	for (size_t i = 0; i < pesa_timed_compare_count(timed); i++) {
 		const struct pesa_timed_difference *one = pesa_timed_compare_at(timed, i);
 
-		if (one->block >= pesa_timed_blocks_count(pesa_timed_compare_blocks(timed)) ||
-		    !one->executions || !one->samples || !isfinite(one->difference.value) ||
-		    !(one->difference.low <= one->difference.high) ||
-		    !pesa_timed_verdict_name(one->verdict))
+		if (one->block >= pesa_timed_blocks_count(pesa_timed_compare_blocks(timed)))
 			abort();
-		for (size_t k = 1; k < PESA_TIMED_QUANTILES; k++)
-			if (one->quantile[k - 1] > one->quantile[k])
-				abort();
+		check_difference(one, profile);
+	}
+	for (size_t i = 0; i < pesa_timed_compare_loop_count(timed); i++) {
+		check_difference(pesa_timed_compare_loop_at(timed, i), profile);
+		if (pesa_timed_compare_loop_at(timed, i)->block != SIZE_MAX)
+			abort();
 	}
 	pesa_profile_free(profile);
 	pesa_timed_compare_free(timed);

@@ -17,9 +17,12 @@ LOOPS = {
     "mixture": (2000, "add a4, a4, a1; mul a5, a4, a1; sub a4, a5, a4; and a6, a4, a1"),
     "quotients": (500, "div a0, a6, a1; add a0, a0, a1; xor a6, a6, a0"),
     "loads": (2000, "ld a2, 0(s2); add a3, a2, a1; and a4, a2, zero; add s2, s2, a4"),
-    # Its branch in the midst is taken every other time: two blocks.
+    # Two blocks a pass.
+    "jumps": (2000, "mul a0, a0, a1; j 7f; add a3, a1, a1; 7: add a0, a0, a1"),
+    # Its branch in the midst is taken every other time: one block or two.
     "choice": (2000, "andi t1, s0, 1; beqz t1, 8f; add a0, a0, a1; mul a0, a0, a1; 8: add a5, a5, a1"),
 }
+SEVERAL = ("jumps", "choice")
 PRODUCTS = {"products": 2, "mixture": 1}  # a chain of so many in an iteration
 TURNS = 24
 LINES = "\n".join(f"""
@@ -83,7 +86,7 @@ def result(*words):
 
 
 def loops(document):
-    """The blocks that are a loop of their own, by function; of the loop of two blocks none."""
+    """The blocks that are a loop of their own, by function; of the loops of two blocks none."""
     return {block["symbol"]: block for block in document["blocks"] if block["loop"]}
 
 
@@ -110,8 +113,8 @@ def check_plain(core, cpu):
     record("plain.data", core, "--golden", "plain.gold")
     document = result("-i", "plain.data")
     found = loops(document)
-    check(set(LOOPS) - {"choice"} <= set(found), f"{core}: loops of one block are found as such", sorted(found))
-    wrong = [(one["symbol"], one["measured"], one["predicted"], one["verdict"]) for one in document["blocks"]
+    check(set(LOOPS) - set(SEVERAL) <= set(found), f"{core}: loops of one block are found as such", sorted(found))
+    wrong = [(one["symbol"], one["measured"], one["predicted"], one["verdict"]) for one in document["blocks"] + document["loops"]
              if one["verdict"] in ("slower", "faster")]
     check(document["blocks"] and not wrong, f"{core}: as the model has it: no block is slower or faster", wrong)
     timed = document["timed"]
@@ -124,6 +127,13 @@ def check_plain(core, cpu):
               (found[name]["measured"], exact))
         check(abs(found[name]["difference"] - (found[name]["measured"] - found[name]["predicted"])) < 1e-6,
               f"{core}, {name}: the difference is that of both")
+    passes = {one["symbol"]: one for one in document["loops"] if one["symbol"] in LOOPS}
+    check(set(passes) == set(SEVERAL) and abs(passes["jumps"]["blocks"] - 2) < 1e-9 and 1 < passes["choice"]["blocks"] < 2,
+          f"{core}: loops of several blocks are compared by pass", passes)
+    exact = exact_cost("plain.gold", passes["jumps"])
+    check(abs(passes["jumps"]["measured"] - exact) < 0.02 * exact and passes["jumps"]["verdict"] == "agrees" and
+          abs(passes["jumps"]["executions"] - TURNS * LOOPS["jumps"][0]) < 0.1 * TURNS * LOOPS["jumps"][0],
+          f"{core}: a pass has the cycles of the exact profile, and there are as many as were executed", (passes["jumps"], exact))
     tools = {"pesa mca": (PESA, "mca")}
     if shutil.which("llvm-mca-22"):
         tools["llvm-mca"] = ("llvm-mca-22", "-mtriple=riscv64", "-mattr=+m")
@@ -149,11 +159,14 @@ def check_planted(core, before):
               f"{core}, {name}: slower by the {3 * count} cycles that were planted", (one["difference"], one["interval"], one["verdict"]))
         check(one["interval"][0] <= 3 * count <= one["interval"][1] and abs(one["predicted"] - before[name]["predicted"]) < 0.1,
               f"{core}, {name}: they are in the interval, and the prediction has not moved", (one["interval"], one["predicted"]))
-    others = [(one["symbol"], one["difference"], one["verdict"]) for one in document["blocks"]
-              if one["symbol"] not in (*PRODUCTS, "choice") and one["verdict"] in ("slower", "faster")]
+    others = [(one["symbol"], one["difference"], one["verdict"]) for one in document["blocks"] + document["loops"]
+              if one["symbol"] not in (*PRODUCTS, *SEVERAL) and one["verdict"] in ("slower", "faster")]
+    passes = next(one for one in document["loops"] if one["symbol"] == "jumps")
+    check(passes["verdict"] == "slower" and abs(passes["difference"] - 3) < 0.1, f"{core}, jumps: a pass is slower by what was planted",
+          passes)
     check(not others, f"{core}: no block without a multiplication differs", others)
-    off = [abs(one["cycles_off"]) for one in document["blocks"]]
-    check(document["blocks"][0]["symbol"] in PRODUCTS and off == sorted(off, reverse=True), f"{core}: most cycles of difference first",
+    off = [abs(one["cycles_off"]) for one in document["blocks"] if one["verdict"] != "too few"]
+    check(document["blocks"][0]["symbol"] in (*PRODUCTS, *SEVERAL) and off == sorted(off, reverse=True), f"{core}: most cycles of difference first",
           [(one["symbol"], one["cycles_off"]) for one in document["blocks"]])
     named = [key for key in document if key in ("classes", "unexplained")]
     check(not named, f"{core}: no entry of the model is blamed", named)

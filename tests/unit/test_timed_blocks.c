@@ -146,10 +146,10 @@ static struct pesa_timed_blocks *load(const struct stack *stacks, size_t count, 
 			entries[at] = (struct pesa_branch_entry){
 				.from = stacks[i].entry[at].from,
 				.to = stacks[i].entry[at].to,
-				.flags = stacks[i].entry[at].cycles << 4 |
-					 (stacks[i].entry[at].mispredicted
-						  ? PESA_BRANCH_MISPREDICTED
-						  : 2)};
+				.flags =
+					stacks[i].entry[at].cycles << 4 |
+					(stacks[i].entry[at].mispredicted ? PESA_BRANCH_MISPREDICTED
+									  : 2)};
 		}
 		assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
 	}

@@ -18,7 +18,9 @@
 /* Text of c.nop, of which an in-order sifive-u74 executes two a cycle; and one fence. */
 #define TEXT	  0x10400u /* address and offset of the text */
 #define MAP	  0x10000u
-#define FENCE	  (TEXT + 0x300) /* c.nop, fence, c.nop ... */
+#define FENCE	  (TEXT + 0x300)       /* c.nop, fence, c.nop ... */
+#define BRANCH	  (TEXT + 160 + EIGHT) /* c.bnez a0, TEXT */
+#define C_BNEZ	  0xf929
 #define PERIOD	  1000u
 #define STACK_MAX 24u
 #define EIGHT	  14 /* bytes from the first to the last of eight instructions */
@@ -68,6 +70,7 @@ static void begin(struct recording *recording)
 
 	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
 		text[i] = 1;
+	text[(BRANCH - TEXT) / 2] = C_BNEZ;
 	text[(FENCE - TEXT) / 2 + 1] = 0x000f;
 	text[(FENCE - TEXT) / 2 + 2] = 0x0ff0;
 	*recording = (struct recording){0};
@@ -257,6 +260,41 @@ static void cycles_that_the_next_block_has_less_of_have_moved(void **state)
 	forget(timed);
 }
 
+static void a_pass_through_a_loop_is_from_one_arrival_at_its_head_to_the_next(void **state)
+{
+	/* A backwards branch (bnez a0, -64) ends each pass of two blocks. */
+	struct ran ran[STACK_MAX];
+	struct recording recording;
+	struct pesa_timed_compare *timed;
+	const struct pesa_timed_difference *one;
+
+	(void)state;
+	begin(&recording);
+	for (unsigned int i = 0; i < 60; i++) {
+		for (size_t k = 0; k < STACK_MAX; k++)
+			ran[k] = (k > 12 ? k - 1 : k) % 2
+					 ? (struct ran){TEXT + 160, BRANCH, PREDICTED + 2, false}
+					 : (struct ran){TEXT, TEXT + EIGHT, PREDICTED + 1, false};
+		/* It is left once, and entered again from elsewhere. */
+		ran[12] = (struct ran){TEXT + 128, TEXT + 128 + EIGHT, PREDICTED, false};
+		add(&recording, ran, STACK_MAX);
+	}
+	timed = finish(&recording);
+	assert_int_equal(pesa_timed_compare_loop_count(timed), 1);
+	one = pesa_timed_compare_loop_at(timed, 0);
+	assert_int_equal(one->start, TEXT);
+	assert_int_equal(one->last, BRANCH);
+	assert_int_equal(one->block, SIZE_MAX);
+	assert_true(fabs(one->blocks - 2) < 1e-9);
+	/* On each side of that there are four: the first ones have no known arrival, the last no end. */
+	assert_int_equal(one->executions, 60 * 8);
+	assert_true(fabs(one->measured - (2 * PREDICTED + 3)) < 1e-6);
+	/* As of llvm-mca: a branch issues alone in this place. */
+	assert_true(fabs(one->predicted - (2 * PREDICTED + 1)) < 1e-6);
+	assert_int_equal(one->verdict, PESA_TIMED_SLOWER);
+	forget(timed);
+}
+
 static void few_executions_have_no_verdict(void **state)
 {
 	struct ran ran[STACK_MAX];
@@ -349,6 +387,7 @@ int main(void)
 		cmocka_unit_test(few_long_executions_do_not_count),
 		cmocka_unit_test(executions_that_take_what_is_predicted_speak_for_the_model),
 		cmocka_unit_test(cycles_that_the_next_block_has_less_of_have_moved),
+		cmocka_unit_test(a_pass_through_a_loop_is_from_one_arrival_at_its_head_to_the_next),
 		cmocka_unit_test(few_executions_have_no_verdict),
 		cmocka_unit_test(what_cannot_be_compared_is_accounted_for),
 		cmocka_unit_test(of_many_samples_some_are_executed_evenly_spread),

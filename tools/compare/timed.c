@@ -29,10 +29,22 @@ struct pesa_error *compare_timed(struct comparison *comparison)
 
 /* ---- What is shown --------------------------------------------------------------------------- */
 
-static const struct pesa_timed_block *block_of(const struct comparison *comparison,
-					       const struct pesa_timed_difference *one)
+/* Blocks, or loops of several blocks. */
+struct rows {
+	size_t count;
+	const struct pesa_timed_difference *(*at)(const struct pesa_timed_compare *timed,
+						  size_t index);
+};
+
+static struct rows blocks_of(const struct comparison *comparison)
 {
-	return pesa_timed_blocks_at(pesa_timed_compare_blocks(comparison->timed), one->block);
+	return (struct rows){pesa_timed_compare_count(comparison->timed), pesa_timed_compare_at};
+}
+
+static struct rows loops_of(const struct comparison *comparison)
+{
+	return (struct rows){pesa_timed_compare_loop_count(comparison->timed),
+			     pesa_timed_compare_loop_at};
 }
 
 static double all_cycles(const struct comparison *comparison)
@@ -40,20 +52,29 @@ static double all_cycles(const struct comparison *comparison)
 	return pesa_timed_blocks_totals(pesa_timed_compare_blocks(comparison->timed))->cycles;
 }
 
+/* The share of all cycles that code has: of a loop that of its passes, by what one takes. */
+static double share_of(const struct comparison *comparison, const struct pesa_timed_difference *one)
+{
+	double all = all_cycles(comparison), cycles = one->measured * one->program;
+
+	if (one->block != SIZE_MAX)
+		cycles = pesa_timed_blocks_at(pesa_timed_compare_blocks(comparison->timed),
+					      one->block)
+				 ->cycles;
+	return all > 0 ? cycles / all : 0;
+}
+
 static const char *symbol_of(const struct comparison *comparison,
 			     const struct pesa_timed_difference *one)
 {
-	const struct pesa_timed_block *block = block_of(comparison, one);
-	const struct pesa_symbol *symbol =
-		profile_symbol(&comparison->input, block->dso, block->start);
+	const struct pesa_symbol *symbol = profile_symbol(&comparison->input, one->dso, one->start);
 
 	return symbol ? symbol->name : NULL;
 }
 
 static bool is_large(const struct comparison *comparison, const struct pesa_timed_difference *one)
 {
-	return block_of(comparison, one)->cycles >=
-	       comparison->wanted->min_share * all_cycles(comparison);
+	return share_of(comparison, one) >= comparison->wanted->min_share;
 }
 
 static bool is_wanted(const struct comparison *comparison, const struct pesa_timed_difference *one)
@@ -101,15 +122,15 @@ static void add_part(struct ui_text *text, double part, double all, const char *
 
 /* How many blocks differ in a direction, by how many cycles of the program, and how many of them may
  * differ because they miss. */
-static void add_sum(const struct comparison *comparison, enum pesa_timed_verdict verdict,
+static void add_sum(const struct comparison *comparison, struct rows rows,
+		    enum pesa_timed_verdict verdict, const char *singular, const char *plural,
 		    struct ui_text *text)
 {
 	double cycles = 0, all = all_cycles(comparison);
 	size_t count = 0, memory = 0;
 
-	for (size_t i = 0; i < pesa_timed_compare_count(comparison->timed); i++) {
-		const struct pesa_timed_difference *one =
-			pesa_timed_compare_at(comparison->timed, i);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct pesa_timed_difference *one = rows.at(comparison->timed, i);
 
 		if (one->verdict != verdict || !is_large(comparison, one))
 			continue;
@@ -117,11 +138,20 @@ static void add_sum(const struct comparison *comparison, enum pesa_timed_verdict
 		memory += one->memory;
 		cycles += one->cycles;
 	}
-	ui_text_add(text, "%zu block%s %s (%+.1f%% of all cycles", count, count == 1 ? "" : "s",
+	ui_text_add(text, "%zu %s %s (%+.1f%% of all cycles", count, count == 1 ? singular : plural,
 		    pesa_timed_verdict_name(verdict), all > 0 ? 100 * cycles / all : 0);
 	if (verdict == PESA_TIMED_SLOWER && count)
 		ui_text_add(text, "; %zu of them with loads or stores, which may miss", memory);
 	ui_text_add(text, ")");
+}
+
+static void add_sums(const struct comparison *comparison, struct rows rows, const char *singular,
+		     const char *plural, struct ui_text *text)
+{
+	add_sum(comparison, rows, PESA_TIMED_SLOWER, singular, plural, text);
+	ui_text_add(text, ", ");
+	add_sum(comparison, rows, PESA_TIMED_FASTER, singular, plural, text);
+	ui_text_add(text, "\n");
 }
 
 static void print_totals(const struct comparison *comparison, struct ui_terminal *terminal)
@@ -150,15 +180,16 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 	add_part(&text, totals->unsupported, all, "with instructions that the model does not have");
 	add_part(&text, totals->no_text, all, "in code that cannot be read");
 	add_part(&text, totals->saturated, all, "with more cycles than an entry holds");
-	ui_text_add(&text, "; misfit of blocks %.1f%%\n", 100 * totals->misfit);
+	ui_text_add(&text, "; misfit of blocks %.1f%%, of loops %.1f%%\n", 100 * totals->misfit,
+		    100 * totals->misfit_loops);
 	ui_text_add(&text,
 		    "measured, predicted: cycles of an execution, means over the middle half of a "
 		    "block's executions, so that misses, mispredictions and interrupts of fewer "
 		    "than a quarter do not count\n");
-	add_sum(comparison, PESA_TIMED_SLOWER, &text);
-	ui_text_add(&text, ", ");
-	add_sum(comparison, PESA_TIMED_FASTER, &text);
-	ui_text_add(&text, "; no entry of the model is named: these counts do not tell which "
+	add_sums(comparison, blocks_of(comparison), "block", "blocks", &text);
+	add_sums(comparison, loops_of(comparison), "loop of several blocks",
+		 "loops of several blocks", &text);
+	ui_text_add(&text, "no entry of the model is named: these counts do not tell which "
 			   "instruction of a block waited\n");
 	ui_print_wrapped(terminal, ui_text_get(&text), 0, 0);
 	ui_text_free(&text);
@@ -175,55 +206,83 @@ static const char *shown_verdict(const struct pesa_timed_difference *one)
 static void print_row(const struct comparison *comparison, const struct block_table *table,
 		      const struct pesa_timed_difference *one)
 {
-	const struct pesa_timed_block *block = block_of(comparison, one);
 	double all = all_cycles(comparison);
-	char share[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE];
+	char share[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE], blocks[32] = "";
 	struct ui_text line = {0};
 
+	if (one->block == SIZE_MAX)
+		snprintf(blocks, sizeof(blocks), "%.1f", one->blocks);
 	ui_text_add(&line, "%+7.2f%% %8s %8s %9.2f %9.2f %+9.2f ±%-7.2f %-7s %-4s %-6s  ",
 		    all > 0 ? 100 * one->cycles / all : 0,
-		    ui_share(share, all > 0 ? block->cycles / all : 0),
-		    ui_count(executions, block->executions), one->measured, one->predicted,
-		    one->difference.value, (one->difference.high - one->difference.low) / 2,
-		    shown_verdict(one), one->loop ? "loop" : "", one->memory ? "memory" : "");
-	block_table_place(table, one->block, &line);
+		    ui_share(share, share_of(comparison, one)), ui_count(executions, one->program),
+		    one->measured, one->predicted, one->difference.value,
+		    (one->difference.high - one->difference.low) / 2, shown_verdict(one),
+		    one->block == SIZE_MAX ? blocks
+		    : one->loop		   ? "loop"
+					   : "",
+		    one->memory ? "memory" : "");
+	block_table_place(table, one->dso, one->start, one->last, &line);
 	ui_print_line(table->terminal, ui_text_get(&line));
 	ui_text_free(&line);
+}
+
+static void print_rows(const struct comparison *comparison, const struct block_table *table,
+		       struct rows rows, const char *executions, const char *kind, const char *what)
+{
+	FILE *out = table->terminal->out;
+	size_t small = 0;
+
+	fprintf(out, "\n%s%8s %8s %8s %9s %9s %9s  %-7s %-7s %-11s  %s%s\n",
+		ui_style(table->terminal, UI_BOLD), "Off", "Share", executions, "Measured",
+		"Predicted", "Differ", "95%", "", kind, what, ui_style(table->terminal, UI_PLAIN));
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct pesa_timed_difference *one = rows.at(comparison->timed, i);
+
+		small += !is_large(comparison, one);
+		if (is_wanted(comparison, one))
+			print_row(comparison, table, one);
+	}
+	if (small)
+		fprintf(out, "%zu more with less than %g%% of all cycles (--min-share 0)\n", small,
+			100 * comparison->wanted->min_share);
 }
 
 void compare_timed_print(const struct comparison *comparison, struct ui_terminal *terminal)
 {
 	const struct block_table table = table_of(comparison, terminal);
-	size_t count = pesa_timed_compare_count(comparison->timed), small = 0;
 
 	profile_print_header(&comparison->input, terminal);
 	print_totals(comparison, terminal);
-	fprintf(terminal->out, "\n%s%8s %8s %8s %9s %9s %9s  %-7s %-7s %-11s  Block%s\n",
-		ui_style(terminal, UI_BOLD), "Off", "Share", "Execs", "Measured", "Predicted",
-		"Differ", "95%", "", "", ui_style(terminal, UI_PLAIN));
-	for (size_t i = 0; i < count; i++) {
-		const struct pesa_timed_difference *one =
-			pesa_timed_compare_at(comparison->timed, i);
-
-		small += !is_large(comparison, one);
-		if (is_wanted(comparison, one))
-			print_row(comparison, &table, one);
-	}
-	if (small)
-		fprintf(terminal->out,
-			"%zu more with less than %g%% of all cycles (--min-share 0)\n", small,
-			100 * comparison->wanted->min_share);
+	print_rows(comparison, &table, blocks_of(comparison), "Execs", "", "Block");
+	if (pesa_timed_compare_loop_count(comparison->timed))
+		print_rows(comparison, &table, loops_of(comparison), "Passes", "Blocks", "Loop");
 	profile_print_problems(&comparison->input, terminal);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_object *difference_json(const struct block_table *table,
+static json_object *difference_json(const struct comparison *comparison,
+				    const struct block_table *table,
 				    const struct pesa_timed_difference *one)
 {
-	json_object *object = block_json(table, one->block), *quantiles = json_object_new_array();
+	json_object *object, *quantiles = json_object_new_array();
 
-	json_object_object_add(object, "loop", json_object_new_boolean(one->loop));
+	if (one->block != SIZE_MAX) {
+		object = block_json(table, one->block);
+		json_object_object_add(object, "loop", json_object_new_boolean(one->loop));
+	} else {
+		object = json_object_new_object();
+		json_object_object_add(
+			object, "dso",
+			ui_json_string(pesa_profile_dso(table->input->profile, one->dso)->path));
+		json_object_object_add(object, "symbol",
+				       ui_json_string(symbol_of(comparison, one)));
+		json_object_object_add(object, "start", ui_json_count(one->start));
+		json_object_object_add(object, "last", ui_json_count(one->last));
+		json_object_object_add(object, "executions", ui_json_number(one->program));
+		json_object_object_add(object, "share", ui_json_number(share_of(comparison, one)));
+		json_object_object_add(object, "blocks", ui_json_number(one->blocks));
+	}
 	json_object_object_add(object, "memory", json_object_new_boolean(one->memory));
 	json_object_object_add(object, "compared", ui_json_count(one->executions));
 	json_object_object_add(object, "compared_samples", ui_json_count(one->samples));
@@ -258,7 +317,21 @@ static json_object *totals_json(const struct comparison *comparison)
 	json_object_object_add(object, "no_text", ui_json_number(totals->no_text));
 	json_object_object_add(object, "saturated", ui_json_number(totals->saturated));
 	json_object_object_add(object, "misfit", ui_json_number(totals->misfit));
+	json_object_object_add(object, "misfit_loops", ui_json_number(totals->misfit_loops));
 	return object;
+}
+
+static void add_rows(const struct comparison *comparison, const struct block_table *table,
+		     struct rows rows, const char *name, struct ui_json *json)
+{
+	ui_json_array_begin(json, name);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct pesa_timed_difference *one = rows.at(comparison->timed, i);
+
+		if (is_wanted(comparison, one))
+			ui_json_element(json, difference_json(comparison, table, one));
+	}
+	ui_json_array_end(json);
 }
 
 void compare_timed_json(const struct comparison *comparison)
@@ -270,15 +343,8 @@ void compare_timed_json(const struct comparison *comparison)
 	profile_json_header_for(&comparison->input, &json, comparison->cpu);
 	ui_json_member(&json, "timed_branches", block_totals_json(&table));
 	ui_json_member(&json, "timed", totals_json(comparison));
-	ui_json_array_begin(&json, "blocks");
-	for (size_t i = 0; i < pesa_timed_compare_count(comparison->timed); i++) {
-		const struct pesa_timed_difference *one =
-			pesa_timed_compare_at(comparison->timed, i);
-
-		if (is_wanted(comparison, one))
-			ui_json_element(&json, difference_json(&table, one));
-	}
-	ui_json_array_end(&json);
+	add_rows(comparison, &table, blocks_of(comparison), "blocks", &json);
+	add_rows(comparison, &table, loops_of(comparison), "loops", &json);
 	profile_json_problems(&comparison->input, &json);
 	ui_json_end(&json);
 }

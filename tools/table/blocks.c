@@ -112,31 +112,31 @@ static void add_distribution(const struct block_table *table, size_t index, stru
 	ui_text_add(line, " %" PRIu32 "%s", high, saturated ? "+" : "");
 }
 
-/* "mainSort+0x12", or the address where there is no symbol. */
-static void add_place(const struct block_table *table, const struct pesa_timed_block *block,
+/* "mainSort+0x12-0x2e", or addresses where there is no symbol. */
+static void add_place(const struct block_table *table, uint32_t dso, uint64_t start, uint64_t last,
 		      struct ui_text *line)
 {
-	const struct pesa_symbol *symbol = profile_symbol(table->input, block->dso, block->start);
-	const struct pesa_symbol *end = profile_symbol(table->input, block->dso, block->last);
+	const struct pesa_symbol *symbol = profile_symbol(table->input, dso, start);
+	const struct pesa_symbol *end = profile_symbol(table->input, dso, last);
 
 	if (symbol) {
 		ui_text_add_name(line, symbol->name, NAME_COLUMNS, table->terminal->utf8);
-		ui_text_add(line, "+0x%" PRIx64, block->start - symbol->start);
+		ui_text_add(line, "+0x%" PRIx64, start - symbol->start);
 	} else {
-		ui_text_add(line, "0x%" PRIx64, block->start);
+		ui_text_add(line, "0x%" PRIx64, start);
 	}
 	if (symbol && symbol == end)
-		ui_text_add(line, "-0x%" PRIx64, block->last - symbol->start);
+		ui_text_add(line, "-0x%" PRIx64, last - symbol->start);
 	else
-		ui_text_add(line, "-0x%" PRIx64, block->last);
+		ui_text_add(line, "-0x%" PRIx64, last);
 }
 
 /* "sort.c:12-15", where the lines of the first and the last instruction are known. */
-static void add_lines(const struct block_table *table, const struct pesa_timed_block *block,
+static void add_lines(const struct block_table *table, uint32_t dso, uint64_t start, uint64_t end,
 		      struct ui_text *line)
 {
-	struct pesa_source first = profile_source(table->input, block->dso, block->start);
-	struct pesa_source last = profile_source(table->input, block->dso, block->last);
+	struct pesa_source first = profile_source(table->input, dso, start);
+	struct pesa_source last = profile_source(table->input, dso, end);
 
 	if (!first.file || !first.line)
 		return;
@@ -145,12 +145,11 @@ static void add_lines(const struct block_table *table, const struct pesa_timed_b
 		ui_text_add(line, "-%u", last.line);
 }
 
-void block_table_place(const struct block_table *table, size_t index, struct ui_text *line)
+void block_table_place(const struct block_table *table, uint32_t dso, uint64_t start, uint64_t last,
+		       struct ui_text *line)
 {
-	const struct pesa_timed_block *block = pesa_timed_blocks_at(table->timed, index);
-
-	add_place(table, block, line);
-	add_lines(table, block, line);
+	add_place(table, dso, start, last, line);
+	add_lines(table, dso, start, last, line);
 }
 
 static bool is_shown(const struct block_table *table, unsigned int from)
@@ -216,7 +215,7 @@ void block_table_row(const struct block_table *table, size_t index, struct ui_te
 		ui_text_pad(line, column + 17);
 	}
 	ui_text_add(line, "  ");
-	block_table_place(table, index, line);
+	block_table_place(table, block->dso, block->start, block->last, line);
 }
 
 void block_table_note(const struct block_table *table, size_t index, struct ui_text *line)

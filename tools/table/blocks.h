@@ -20,8 +20,9 @@ struct block_table {
 /* Append the heads of the columns, or the row of a block. */
 void block_table_heading(const struct block_table *table, struct ui_text *line);
 void block_table_row(const struct block_table *table, size_t index, struct ui_text *line);
-/* Append where a block is: "mainSort+0x12-0x2e  sort.c:12-15". */
-void block_table_place(const struct block_table *table, size_t index, struct ui_text *line);
+/* Append where code is, from its first to its last instruction: "mainSort+0x12-0x2e  sort.c:12-15". */
+void block_table_place(const struct block_table *table, uint32_t dso, uint64_t start, uint64_t last,
+		       struct ui_text *line);
 /* Append one line of pesa annotate: the cycles of a block that begins at the instruction below. */
 void block_table_note(const struct block_table *table, size_t index, struct ui_text *line);
 /* Whether any sample has cycle counts, and a line that says how many have. */

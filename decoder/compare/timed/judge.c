@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The difference of each block, from those of its executions.
+ * The difference of each block and loop, from those of its executions.
  *
  * It is the interquartile mean: the mean of the middle half of the executions, by weight.  Unlike the
  * median it is no whole number where retirement in groups makes one execution a cycle shorter and the
@@ -36,8 +36,8 @@ static int by_difference(const void *left, const void *right)
 	const struct timed_execution *a = left, *b = right;
 	double x = difference_of(a), y = difference_of(b);
 
-	if (a->span != b->span)
-		return a->span < b->span ? -1 : 1;
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
 	if (x != y)
 		return x < y ? -1 : 1;
 	return a->stack < b->stack ? -1 : a->stack > b->stack;
@@ -82,10 +82,12 @@ static void find_middle(const struct timed_execution *execution, size_t count, d
 		result->measured += part * (double)execution[i].measured;
 		result->predicted += part * (double)execution[i].predicted;
 		result->around += part * (double)execution[i].around;
+		result->blocks += part * execution[i].spans;
 	}
 	result->measured /= middle;
 	result->predicted /= middle;
 	result->around /= middle;
+	result->blocks /= middle;
 }
 
 /* Variance of the difference between samples.  The executions are sorted by stack. */
@@ -121,47 +123,72 @@ static size_t block_of(const struct pesa_timed_compare *timed, const struct time
 	return at;
 }
 
-static void describe(struct pesa_timed_compare *timed, struct timed_execution *execution,
-		     size_t count, double *variance)
+/* What is known of a span or a loop, but its differences. */
+static struct pesa_timed_difference begin(const struct pesa_timed_compare *timed, bool loops,
+					  uint32_t number)
 {
-	const struct timed_span *span = &timed->stacks.span[execution->span];
-	struct pesa_timed_difference *result = &timed->difference[timed->differences++];
-	double all = weight_of(execution, count);
+	struct pesa_timed_difference result;
 
-	*result = (struct pesa_timed_difference){
-		.block = block_of(timed, span),
-		.executions = count,
-		.loop = span->loop,
-		.memory = span->memory,
+	if (loops) {
+		const struct timed_loop *loop = &timed->loop[number];
+
+		return (struct pesa_timed_difference){
+			.dso = loop->dso,
+			.start = loop->start,
+			.last = loop->last,
+			.block = SIZE_MAX,
+			.program = loop->program,
+			.loop = true,
+			.memory = loop->memory,
+		};
+	}
+	result = (struct pesa_timed_difference){
+		.dso = timed->stacks.span[number].dso,
+		.start = timed->stacks.span[number].start,
+		.last = timed->stacks.span[number].last,
+		.block = block_of(timed, &timed->stacks.span[number]),
+		.loop = timed->stacks.span[number].loop,
+		.memory = timed->stacks.span[number].memory,
 	};
-	find_middle(execution, count, all, result);
-	qsort(execution, count, sizeof(*execution), by_stack);
-	*variance = variance_of(execution, count, all, result);
-	result->difference.value = result->measured - result->predicted;
-	result->cycles = result->difference.value *
-			 pesa_timed_blocks_at(timed->blocks, result->block)->executions;
+	result.program = pesa_timed_blocks_at(timed->blocks, result.block)->executions;
+	return result;
 }
 
-static struct pesa_error *find_misfit(struct pesa_timed_compare *timed, const double *variance)
+/* Fill a difference from executions that are sorted by it.  Returns its variance between samples. */
+static double describe(struct timed_execution *execution, size_t count,
+		       struct pesa_timed_difference *result)
 {
-	struct compare_difference *difference = calloc(timed->differences + 1, sizeof(*difference));
+	double all = weight_of(execution, count), variance;
+
+	result->executions = count;
+	find_middle(execution, count, all, result);
+	qsort(execution, count, sizeof(*execution), by_stack);
+	variance = variance_of(execution, count, all, result);
+	result->difference.value = result->measured - result->predicted;
+	result->cycles = result->difference.value * result->program;
+	return variance;
+}
+
+static struct pesa_error *find_misfit(const struct timed_results *results, const double *variance,
+				      double *misfit)
+{
+	struct compare_difference *difference = calloc(results->count + 1, sizeof(*difference));
 	size_t count = 0;
 
 	if (!difference)
 		return pesa_error_no_memory();
-	for (size_t i = 0; i < timed->differences; i++) {
-		const struct pesa_timed_difference *one = &timed->difference[i];
+	for (size_t i = 0; i < results->count; i++) {
+		const struct pesa_timed_difference *one = &results->difference[i];
 
 		if (!(one->predicted > 0))
 			continue;
 		difference[count++] = (struct compare_difference){
 			.relative = fabs(one->difference.value) / one->predicted,
 			.variance = variance[i] / (one->predicted * one->predicted),
-			.weight = one->predicted *
-				  pesa_timed_blocks_at(timed->blocks, one->block)->executions,
+			.weight = one->predicted * one->program,
 		};
 	}
-	timed->totals.misfit = compare_misfit_borrowed(difference, count);
+	*misfit = compare_misfit_borrowed(difference, count);
 	free(difference);
 	return NULL;
 }
@@ -179,57 +206,95 @@ static enum pesa_timed_verdict verdict_of(const struct pesa_timed_difference *on
 	return one->quantile[HIGH] < 0 ? PESA_TIMED_FASTER : PESA_TIMED_VARIES;
 }
 
-static void judge(struct pesa_timed_compare *timed, struct pesa_timed_difference *one,
-		  double variance, double deviations)
+static bool is_saturated(const struct pesa_timed_compare *timed, size_t number)
 {
-	const struct pesa_timed_block *block = pesa_timed_blocks_at(timed->blocks, one->block);
-	double misfit = fmin(timed->totals.misfit, COMPARE_MISFIT_MOST) * one->predicted;
-	double half = deviations * sqrt(variance + misfit * misfit);
+	const struct pesa_timed_block *block;
 
+	if (number == SIZE_MAX)
+		return false;
+	block = pesa_timed_blocks_at(timed->blocks, number);
+	return (double)block->saturated > SATURATED_MOST * (double)block->seen;
+}
+
+static void judge(const struct pesa_timed_compare *timed, struct pesa_timed_difference *one,
+		  double variance, double misfit, double deviations)
+{
+	double half;
+
+	misfit = fmin(misfit, COMPARE_MISFIT_MOST) * one->predicted;
+	half = deviations * sqrt(variance + misfit * misfit);
 	one->difference.low = one->difference.value - half;
 	one->difference.high = one->difference.value + half;
 	one->difference.enough = one->executions >= PESA_TIMED_EXECUTIONS_MIN &&
 				 one->samples >= PESA_ESTIMATE_SAMPLES_MIN &&
-				 (double)block->saturated <= SATURATED_MOST * (double)block->seen;
+				 !is_saturated(timed, one->block);
 	one->verdict = verdict_of(one);
 }
 
+/* Those with a verdict before the others. */
 static int most_cycles_first(const void *left, const void *right)
 {
 	const struct pesa_timed_difference *a = left, *b = right;
 	double x = fabs(a->cycles), y = fabs(b->cycles);
 
+	if (a->difference.enough != b->difference.enough)
+		return a->difference.enough ? -1 : 1;
 	if (x != y)
 		return x > y ? -1 : 1;
-	return a->block < b->block ? -1 : a->block > b->block;
+	if (a->dso != b->dso)
+		return a->dso < b->dso ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->last < b->last ? -1 : a->last > b->last;
+}
+
+/* Judge the spans or the loops, of which there are at most `most`. */
+static struct pesa_error *judge_all(struct pesa_timed_compare *timed, struct timed_results *results,
+				    size_t most, double confidence, double *misfit)
+{
+	bool loops = results == &timed->of_loops;
+	double *variance = calloc(most + 1, sizeof(*variance));
+	double deviations = pesa_estimate_deviations(confidence);
+	struct pesa_error *error;
+
+	results->difference = calloc(most + 1, sizeof(*results->difference));
+	if (!variance || !results->difference) {
+		free(variance);
+		return pesa_error_no_memory();
+	}
+	if (results->executions)
+		qsort(results->execution, results->executions, sizeof(*results->execution),
+		      by_difference);
+	for (size_t i = 0, end; i < results->executions; i = end) {
+		struct timed_execution *first = &results->execution[i];
+
+		for (end = i; end < results->executions &&
+			      results->execution[end].of == results->execution[i].of;)
+			end++;
+		/* A loop of one block is that block. */
+		if (loops && !timed->loop[first->of].several)
+			continue;
+		results->difference[results->count] = begin(timed, loops, first->of);
+		variance[results->count] =
+			describe(first, end - i, &results->difference[results->count]);
+		results->count++;
+	}
+	error = find_misfit(results, variance, misfit);
+	for (size_t i = 0; i < results->count && !error; i++)
+		judge(timed, &results->difference[i], variance[i], *misfit, deviations);
+	free(variance);
+	if (!error && results->count)
+		qsort(results->difference, results->count, sizeof(*results->difference),
+		      most_cycles_first);
+	return error;
 }
 
 struct pesa_error *timed_judge(struct pesa_timed_compare *timed, double confidence)
 {
-	double *variance = calloc(timed_spans(timed) + (size_t)1, sizeof(*variance));
-	double deviations = pesa_estimate_deviations(confidence);
-	struct pesa_error *error;
+	struct pesa_error *error = judge_all(timed, &timed->of_blocks, timed_spans(timed),
+					     confidence, &timed->totals.misfit);
 
-	timed->difference = calloc(timed_spans(timed) + (size_t)1, sizeof(*timed->difference));
-	if (!variance || !timed->difference) {
-		free(variance);
-		return pesa_error_no_memory();
-	}
-	if (timed->executions)
-		qsort(timed->execution, timed->executions, sizeof(*timed->execution),
-		      by_difference);
-	for (size_t i = 0, end; i < timed->executions; i = end) {
-		for (end = i; end < timed->executions &&
-			      timed->execution[end].span == timed->execution[i].span;)
-			end++;
-		describe(timed, timed->execution + i, end - i, &variance[timed->differences]);
-	}
-	error = find_misfit(timed, variance);
-	for (size_t i = 0; i < timed->differences && !error; i++)
-		judge(timed, &timed->difference[i], variance[i], deviations);
-	free(variance);
-	if (!error && timed->differences)
-		qsort(timed->difference, timed->differences, sizeof(*timed->difference),
-		      most_cycles_first);
-	return error;
+	return error ? error
+		     : judge_all(timed, &timed->of_loops, timed->loops, confidence,
+				 &timed->totals.misfit_loops);
 }

@@ -241,19 +241,19 @@ static struct pesa_error *run_stack(struct runner *runner, const struct timed_st
 	return error ? error : end_run(runner, first, stack->count);
 }
 
-static struct pesa_error *add_execution(struct pesa_timed_compare *timed,
+static struct pesa_error *add_execution(struct timed_results *results,
 					const struct timed_execution *execution)
 {
-	if (timed->executions == timed->room) {
-		size_t room = timed->room ? 2 * timed->room : 16384;
-		void *grown = realloc(timed->execution, room * sizeof(*timed->execution));
+	if (results->executions == results->room) {
+		size_t room = results->room ? 2 * results->room : 16384;
+		void *grown = realloc(results->execution, room * sizeof(*results->execution));
 
 		if (!grown)
 			return pesa_error_no_memory();
-		timed->execution = grown;
-		timed->room = room;
+		results->execution = grown;
+		results->room = room;
 	}
-	timed->execution[timed->executions++] = *execution;
+	results->execution[results->executions++] = *execution;
 	return NULL;
 }
 
@@ -275,15 +275,48 @@ static double *total_of(struct pesa_timed_compare_totals *totals, enum reason re
 	}
 }
 
-/* Measured less predicted cycles of an item; 0 where it is not predicted. */
+/* Whether an item of a stack is compared: it has a prediction, and its count is no lower limit. */
+static bool is_compared(const struct runner *runner, const struct timed_stack *stack, uint32_t i)
+{
+	return i < stack->count && runner->outcome[i].reason == PREDICTED &&
+	       items_of(runner, stack)[i].cycles != PESA_BRANCH_CYCLES_MOST;
+}
+
+/* Measured less predicted cycles of an item; 0 where it is not compared. */
 static float difference_of(const struct runner *runner, const struct timed_stack *stack, uint32_t i)
 {
-	const struct timed_item *item = items_of(runner, stack);
-
-	if (i >= stack->count || runner->outcome[i].reason != PREDICTED ||
-	    item[i].cycles == PESA_BRANCH_CYCLES_MOST)
+	if (!is_compared(runner, stack, i))
 		return 0;
-	return item[i].cycles - runner->outcome[i].predicted;
+	return items_of(runner, stack)[i].cycles - runner->outcome[i].predicted;
+}
+
+/* Add the pass through a loop that begins with an item, if there is one and all of it is compared. */
+static struct pesa_error *add_pass(struct runner *runner, uint32_t number, uint32_t first)
+{
+	struct pesa_timed_compare *timed = runner->timed;
+	const struct timed_stack *stack = &timed->stacks.stack[number];
+	const struct timed_item *item = items_of(runner, stack);
+	uint32_t end = timed_loops_pass(timed, item, stack->count, first);
+	struct timed_execution pass = {
+		.stack = number, .spans = end - first, .weight = stack->weight};
+	struct timed_loop *loop;
+	bool memory = false;
+
+	for (uint32_t i = first; i < end; i++) {
+		if (!is_compared(runner, stack, i))
+			return NULL;
+		pass.measured += item[i].cycles;
+		pass.predicted += runner->outcome[i].predicted;
+		memory |= span_at(runner, item[i].span)->memory;
+	}
+	if (!end)
+		return NULL;
+	pass.of = span_at(runner, item[first].span)->head;
+	pass.around = pass.measured - pass.predicted;
+	loop = &timed->loop[pass.of];
+	loop->several |= pass.spans > 1;
+	loop->memory |= memory;
+	return add_execution(&timed->of_loops, &pass);
 }
 
 /* Add the executions of a stack whose outcomes are known. */
@@ -298,24 +331,28 @@ static struct pesa_error *take_stack(struct runner *runner, uint32_t number)
 	for (uint32_t i = 0; i < stack->count && !error; i++) {
 		const struct outcome *outcome = &runner->outcome[i];
 		double cycles = item[i].cycles * stack->weight;
-		bool saturated =
-			outcome->reason == PREDICTED && item[i].cycles == PESA_BRANCH_CYCLES_MOST;
+		bool compared = is_compared(runner, stack, i);
 
 		timed->totals.cycles += cycles;
-		*(saturated ? &timed->totals.saturated
-			    : total_of(&timed->totals, outcome->reason)) += cycles;
-		if (outcome->reason != PREDICTED || saturated)
+		*(outcome->reason == PREDICTED && !compared
+			  ? &timed->totals.saturated
+			  : total_of(&timed->totals, outcome->reason)) += cycles;
+		if (!compared)
 			continue;
-		error = add_execution(timed, &(struct timed_execution){
-						     .span = item[i].span,
-						     .stack = number,
-						     .measured = item[i].cycles,
-						     .predicted = outcome->predicted,
-						     .around = difference_of(runner, stack, i - 1) +
-							       difference_of(runner, stack, i) +
-							       difference_of(runner, stack, i + 1),
-						     .weight = stack->weight,
-					     });
+		error = add_execution(&timed->of_blocks,
+				      &(struct timed_execution){
+					      .of = item[i].span,
+					      .stack = number,
+					      .spans = 1,
+					      .measured = item[i].cycles,
+					      .predicted = outcome->predicted,
+					      .around = difference_of(runner, stack, i - 1) +
+							difference_of(runner, stack, i) +
+							difference_of(runner, stack, i + 1),
+					      .weight = stack->weight,
+				      });
+		if (!error && i && timed_goes_back(timed, &item[i - 1], &item[i]))
+			error = add_pass(runner, number, i);
 	}
 	return error;
 }

@@ -52,6 +52,7 @@ static struct pesa_error *decode_span(struct compare_code *code, const struct pe
 		node->flow = pesa_insn_flow(&node->insn);
 		if (address == span->last) {
 			span->count = code->count - before;
+			span->flow = node->flow;
 			return NULL;
 		}
 		/* Control does not go on behind a jump: these are not all transfers. */

@@ -35,8 +35,11 @@ void pesa_timed_compare_free(struct pesa_timed_compare *timed)
 	pesa_timed_blocks_free(timed->blocks);
 	timed_stacks_free(&timed->stacks);
 	compare_code_free(&timed->code);
-	free(timed->execution);
-	free(timed->difference);
+	free(timed->loop);
+	free(timed->of_blocks.execution);
+	free(timed->of_blocks.difference);
+	free(timed->of_loops.execution);
+	free(timed->of_loops.difference);
 	free(timed);
 }
 
@@ -63,6 +66,8 @@ struct pesa_error *pesa_timed_compare_predict(struct pesa_timed_compare *timed,
 	if (!error)
 		error = timed_spans_order(timed);
 	if (!error)
+		error = timed_loops_find(timed);
+	if (!error)
 		error = timed_run(timed, model, options);
 	return error ? error : timed_judge(timed, options->confidence);
 }
@@ -74,13 +79,24 @@ const struct pesa_timed_blocks *pesa_timed_compare_blocks(const struct pesa_time
 
 size_t pesa_timed_compare_count(const struct pesa_timed_compare *timed)
 {
-	return timed->differences;
+	return timed->of_blocks.count;
 }
 
 const struct pesa_timed_difference *pesa_timed_compare_at(const struct pesa_timed_compare *timed,
 							  size_t index)
 {
-	return &timed->difference[index];
+	return &timed->of_blocks.difference[index];
+}
+
+size_t pesa_timed_compare_loop_count(const struct pesa_timed_compare *timed)
+{
+	return timed->of_loops.count;
+}
+
+const struct pesa_timed_difference *
+pesa_timed_compare_loop_at(const struct pesa_timed_compare *timed, size_t index)
+{
+	return &timed->of_loops.difference[index];
 }
 
 const struct pesa_timed_compare_totals *
