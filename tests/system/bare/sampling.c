@@ -8,6 +8,7 @@
 #define SAMPLES	     2000
 #define PERIOD	     1009
 #define RETIRE_WIDTH 4
+#define CTR_DEPTH    16
 
 struct sample samples[SAMPLES];
 unsigned long sample_count;
@@ -116,6 +117,35 @@ static void frozen_by_sample(unsigned long control)
 	bare_return(status & PESA_CTR_STATUS_FROZEN);
 }
 
+/*
+ * While samples freeze a call stack, which is of U-mode alone: returns in how many of the rounds
+ * sctrstatus.WRPTR was not what had just been written, and above 32 bits how many samples there were.
+ */
+static void keeps_pointer(unsigned long rounds)
+{
+	unsigned long wrong = 0, taken = 0;
+
+	csr_write(PESA_CSR_SCTRCTL,
+		  PESA_CTR_CONTROL_LCOFIFRZ | PESA_CTR_CONTROL_RASEMU | PESA_CTR_CONTROL_U);
+	csr_clear(SIP, INTERRUPT);
+	start(PESA_CC_MINIMUM_PERIOD);
+	for (unsigned long i = 0; i < rounds; i++) {
+		unsigned long pointer = i & (CTR_DEPTH - 1);
+
+		csr_write(PESA_CSR_SCTRSTATUS, pointer);
+		wrong += (csr_read(PESA_CSR_SCTRSTATUS) & PESA_CTR_STATUS_WRPTR_MASK) != pointer;
+		if (csr_read(SIP) & INTERRUPT) {
+			taken++;
+			csr_clear(SIP, INTERRUPT);
+		}
+	}
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	csr_write(PESA_CSR_SCTRCTL, 0);
+	taken += (csr_read(SIP) & INTERRUPT) != 0;
+	csr_clear(SIP, INTERRUPT);
+	bare_return(taken << 32 | wrong);
+}
+
 /* Whether the newest transfer is another one after a second loop. */
 static void goes_on_recording(unsigned long unused)
 {
@@ -217,6 +247,12 @@ unsigned long bare_main(void)
 	outcome = bare_run_in(MODE_S, goes_on_recording, 0);
 	check(outcome.cause == CAUSE_ECALL_S && outcome.value,
 	      "while they are not frozen they are those of now", outcome.value, 1);
+	outcome = bare_run_in(MODE_S, keeps_pointer, 5000);
+	bare_print("# taken with a call stack %u", outcome.value >> 32);
+	check(outcome.cause == CAUSE_ECALL_S && outcome.value >> 32 > 100 &&
+		      !(outcome.value & 0xffffffff),
+	      "a pointer that is written while samples freeze a call stack stays",
+	      outcome.value & 0xffffffff, 5000);
 	bare_print("1..%u", number);
 	return failed != 0;
 }
