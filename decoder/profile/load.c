@@ -278,13 +278,13 @@ static bool has_call_stack(const struct profile_loader *loader, const struct pes
 		&pesa_perfdata_attribute(loader->reader, sample->attribute)->attr);
 }
 
-/* Whether the listener takes the branch stacks of an attribute: those that are a whole path. */
-static bool takes_branches(const struct profile_loader *loader, uint32_t attribute)
+/* Whether the listener takes the branch stacks of samples of an attribute: those that are a whole path. */
+static bool takes_branches(const struct profile_loader *loader, uint32_t attribute, bool details)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	const struct perf_event_attr *attr;
 
-	if (!listener || !listener->branches)
+	if (!listener || !listener->branches || (details && listener->no_branches_beside_details))
 		return false;
 	attr = &pesa_perfdata_attribute(loader->reader, attribute)->attr;
 	return attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
@@ -293,6 +293,7 @@ static bool takes_branches(const struct profile_loader *loader, uint32_t attribu
 
 static struct pesa_error *report_branches(struct profile_loader *loader,
 					  const struct pesa_sample *sample,
+					  const struct pesa_record *record,
 					  const struct pesa_times *times)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
@@ -306,7 +307,8 @@ static struct pesa_error *report_branches(struct profile_loader *loader,
 	};
 	struct pesa_error *error, *text_error;
 
-	if (!sample->branch_count || !takes_branches(loader, sample->attribute))
+	if (!sample->branch_count ||
+	    !takes_branches(loader, sample->attribute, record->flags & PESA_RECORD_HAS_DETAILS))
 		return NULL;
 	profile_text_begin(loader, layout_of(loader, sample->pid));
 	error = listener->branches(listener->context, &branches);
@@ -355,7 +357,7 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 		error = listener->sample(listener->context, &reported);
 	if (!error && listener->group)
 		error = listener->group(listener->context, &reported, group);
-	return error ? error : report_branches(loader, &sample, times);
+	return error ? error : report_branches(loader, &sample, record, times);
 }
 
 /* Count a sample's record in the table. */
@@ -520,7 +522,7 @@ static inline bool count_offered(struct profile_loader *loader,
 
 	if (is_filtered(loader, sample))
 		return true;
-	if (loader->counted || takes_branches(loader, sample->attribute) ||
+	if (loader->counted || takes_branches(loader, sample->attribute, true) ||
 	    !has_raw(loader, sample) || !raw_record_read(sample->raw, sample->raw_size, &record) ||
 	    !(record.flags & PESA_RECORD_HAS_DETAILS))
 		return false;

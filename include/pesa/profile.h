@@ -199,6 +199,9 @@ struct pesa_profile_listener {
 	/** Called for each sample with a branch stack of all transfers of control: neither of some
 	 * kinds only, nor a call stack. */
 	struct pesa_error *(*branches)(void *context, const struct pesa_profile_branches *branches);
+	/** branches() is not called for samples with the details of a cycle: a listener to which these
+	 * say more does not slow their loading down. */
+	bool no_branches_beside_details;
 	/** Called for each record that was walked.  Equal records are reported together, possibly
 	 * in several calls. */
 	struct pesa_error *(*walked)(void *context, const struct pesa_walked_record *walked);

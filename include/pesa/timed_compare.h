@@ -31,6 +31,7 @@
 #ifndef PESA_TIMED_COMPARE_H
 #define PESA_TIMED_COMPARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -105,9 +106,10 @@ struct pesa_timed_compare_totals {
 	double misfit_loops; /**< the same of loops */
 };
 
-/** Nothing yet.  NULL: out of memory.  Owned by the caller.
+/** Nothing yet.  `details`: stacks of samples that also have the details of a cycle are taken, too.  NULL:
+ * out of memory.  Owned by the caller.
  * @any_thread @caller_owns */
-struct pesa_timed_compare *pesa_timed_compare_create(void);
+struct pesa_timed_compare *pesa_timed_compare_create(bool details);
 /** Free it.  NULL is allowed.
  * @one_thread @takes_object */
 void pesa_timed_compare_free(struct pesa_timed_compare *timed);

@@ -213,7 +213,7 @@ static void check_difference(const struct pesa_timed_difference *one,
 /* Timed branches against a model: what is compared and what is not adds up to the stacks. */
 static void check_timed_compare(const char *path, const struct pesa_mca_model *model)
 {
-	struct pesa_timed_compare *timed = pesa_timed_compare_create();
+	struct pesa_timed_compare *timed = pesa_timed_compare_create(true);
 	const struct pesa_timed_compare_totals *totals;
 	struct pesa_compare_options compare_options;
 	struct pesa_profile_options options;

@@ -184,6 +184,10 @@ compared = json.loads(compared.stdout or json.dumps({"blocks": [], "why": compar
 measured = [block for block in compared["blocks"] if abs(block["measured"] - (block["instructions"] or 0)) < 0.01]
 tap.check(len(compared["blocks"]) > 5 and len(measured) > 0.95 * len(compared["blocks"]) and "classes" not in compared,
           "pesa compare sets them against a model, and names no entry of it", str(compared)[:1500])
+whole = pesa("compare", "--json", "-mcpu=rocket-rv64", "--symfs", share, "-i", f"{share}/both.data")
+whole = json.loads(whole.stdout or json.dumps({"blocks": [], "why": whole.stderr}))
+tap.check({"turn", "both"} <= {block["symbol"] for block in whole["blocks"]} and whole["timed"]["no_text"] > 0,
+          "also of perf record -e cycles:ppp -b, whose transfers of the kernel have no code here", str(whole)[:1500])
 annotated = pesa("annotate", "--stdio", *symbols, "both")
 tap.check(annotated.returncode == 0 and "both" in annotated.stdout, "pesa annotate shows one", annotated.stdout[:800] + annotated.stderr[-500:])
 exported, problems = folded(share, "any")

@@ -109,7 +109,7 @@ static struct pesa_mca_model *model;
 
 static struct pesa_timed_compare *finish(struct recording *recording)
 {
-	struct pesa_timed_compare *timed = pesa_timed_compare_create();
+	struct pesa_timed_compare *timed = pesa_timed_compare_create(true);
 	struct pesa_compare_options options;
 	struct pesa_profile_options load_options;
 	const struct pesa_timed_compare_totals *totals;

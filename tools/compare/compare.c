@@ -312,7 +312,7 @@ int pesa_command_compare(int argc, char **argv)
 		return status;
 	wanted.input.outputs[0] = wanted.html;
 	wanted.input.outputs[1] = wanted.write_model;
-	comparison.timed = pesa_timed_compare_create();
+	comparison.timed = pesa_timed_compare_create(wanted.blocks);
 	if (!comparison.timed)
 		return profile_fail("compare", pesa_error_no_memory());
 	wanted.input.listener = pesa_timed_compare_listener(comparison.timed);

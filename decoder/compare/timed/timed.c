@@ -13,14 +13,17 @@ static struct pesa_error *take_branches(void *context, const struct pesa_profile
 	return error ? error : timed_stacks_add(&timed->stacks, branches);
 }
 
-struct pesa_timed_compare *pesa_timed_compare_create(void)
+struct pesa_timed_compare *pesa_timed_compare_create(bool details)
 {
 	struct pesa_timed_compare *timed = calloc(1, sizeof(*timed));
 
 	if (!timed)
 		return NULL;
-	timed->listener =
-		(struct pesa_profile_listener){.branches = take_branches, .context = timed};
+	timed->listener = (struct pesa_profile_listener){
+		.branches = take_branches,
+		.no_branches_beside_details = !details,
+		.context = timed,
+	};
 	timed->blocks = pesa_timed_blocks_create();
 	if (timed->blocks)
 		return timed;
