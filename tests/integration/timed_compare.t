@@ -179,6 +179,13 @@ def check_text():
     check(text.returncode == 0 and "slower" in row and "loop" in row and not text.stderr, "the text has the blocks", text.stdout.decode())
     words = " ".join(text.stdout.decode().split())
     check("no entry of the model is named" in words and "middle half" in words, "it says how it compares, and that it names no entry", words)
+    for width, heads in ((80, "Off Measured Predicted Differ Block"), (100, "Off Measured Predicted Differ 95% Block"),
+                         (140, "Off Share Execs Measured Predicted Differ 95% Block")):
+        narrow = command(PESA, "compare", "-i", "slow.data", env={**os.environ, "COLUMNS": str(width)}).stdout.decode().splitlines()
+        head = next(line for line in narrow if "Predicted" in line)
+        longest = max(len(line) for line in narrow if not line.startswith("note:"))
+        check(" ".join(head.split()) == heads and longest <= width and any("products+0x4-0x18" in line for line in narrow),
+              f"on {width} columns there are as many as leave room for the place", "\n".join(narrow))
     one = compare("-i", "slow.data", "--symbol", "products").stdout.decode()
     check("products+0x" in one and "mixture+0x" not in one, "--symbol shows the blocks of one function", one)
     none = compare("-i", "slow.data", "--symbol", "nosuchfunction")

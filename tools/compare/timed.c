@@ -7,6 +7,11 @@
 #include "tools/table/blocks.h"
 #include "tools/ui/text.h"
 
+/* Widths of the terminal from which on there are columns: what is left is enough for a place. */
+#define INTERVAL_FROM 90
+#define SHARE_FROM    110
+#define KIND_FROM     124
+
 static struct block_table table_of(const struct comparison *comparison,
 				   const struct ui_terminal *terminal)
 {
@@ -203,45 +208,75 @@ static const char *shown_verdict(const struct pesa_timed_difference *one)
 	return pesa_timed_verdict_name(one->verdict);
 }
 
-static void print_row(const struct comparison *comparison, const struct block_table *table,
-		      const struct pesa_timed_difference *one)
+static bool is_shown(const struct ui_terminal *terminal, unsigned int from)
 {
-	double all = all_cycles(comparison);
-	char share[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE], blocks[32] = "";
-	struct ui_text line = {0};
+	return !terminal->width || terminal->width >= from;
+}
 
-	if (one->block == SIZE_MAX)
-		snprintf(blocks, sizeof(blocks), "%.1f", one->blocks);
-	ui_text_add(&line, "%+7.2f%% %8s %8s %9.2f %9.2f %+9.2f ±%-7.2f %-7s %-4s %-6s  ",
-		    all > 0 ? 100 * one->cycles / all : 0,
-		    ui_share(share, share_of(comparison, one)), ui_count(executions, one->program),
-		    one->measured, one->predicted, one->difference.value,
-		    (one->difference.high - one->difference.low) / 2, shown_verdict(one),
-		    one->block == SIZE_MAX ? blocks
-		    : one->loop		   ? "loop"
-					   : "",
-		    one->memory ? "memory" : "");
-	block_table_place(table, one->dso, one->start, one->last, &line);
-	ui_print_line(table->terminal, ui_text_get(&line));
-	ui_text_free(&line);
+static void add_heading(const struct ui_terminal *terminal, const char *executions,
+			const char *kind, const char *what, struct ui_text *line)
+{
+	ui_text_add(line, "%s%8s", ui_style(terminal, UI_BOLD), "Off");
+	if (is_shown(terminal, SHARE_FROM))
+		ui_text_add(line, " %8s %8s", "Share", executions);
+	ui_text_add(line, " %9s %9s %9s", "Measured", "Predicted", "Differ");
+	if (is_shown(terminal, INTERVAL_FROM))
+		ui_text_add(line, " %8s", "95%");
+	ui_text_add(line, " %-7s", "");
+	if (is_shown(terminal, KIND_FROM))
+		ui_text_add(line, " %-11s", kind);
+	ui_text_add(line, "  %s%s", what, ui_style(terminal, UI_PLAIN));
+}
+
+static void add_row(const struct comparison *comparison, const struct block_table *table,
+		    const struct pesa_timed_difference *one, struct ui_text *line)
+{
+	const struct ui_terminal *terminal = table->terminal;
+	double all = all_cycles(comparison), half;
+	char share[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE], blocks[32] = "";
+
+	half = (one->difference.high - one->difference.low) / 2;
+	snprintf(blocks, sizeof(blocks), "%.1f", one->blocks);
+	ui_text_add(line, "%+7.2f%%", all > 0 ? 100 * one->cycles / all : 0);
+	if (is_shown(terminal, SHARE_FROM))
+		ui_text_add(line, " %8s %8s", ui_share(share, share_of(comparison, one)),
+			    ui_count(executions, one->program));
+	ui_text_add(line, " %9.2f %9.2f %+9.2f", one->measured, one->predicted,
+		    one->difference.value);
+	if (is_shown(terminal, INTERVAL_FROM))
+		ui_text_add(line, " %8.2f", half);
+	ui_text_add(line, " %-7s", shown_verdict(one));
+	if (is_shown(terminal, KIND_FROM))
+		ui_text_add(line, " %-4s %-6s",
+			    one->block == SIZE_MAX ? blocks
+			    : one->loop		   ? "loop"
+						   : "",
+			    one->memory ? "memory" : "");
+	ui_text_add(line, "  ");
+	block_table_place(table, one->dso, one->start, one->last, line);
 }
 
 static void print_rows(const struct comparison *comparison, const struct block_table *table,
 		       struct rows rows, const char *executions, const char *kind, const char *what)
 {
 	FILE *out = table->terminal->out;
+	struct ui_text line = {0};
 	size_t small = 0;
 
-	fprintf(out, "\n%s%8s %8s %8s %9s %9s %9s  %-7s %-7s %-11s  %s%s\n",
-		ui_style(table->terminal, UI_BOLD), "Off", "Share", executions, "Measured",
-		"Predicted", "Differ", "95%", "", kind, what, ui_style(table->terminal, UI_PLAIN));
+	fputc('\n', out);
+	add_heading(table->terminal, executions, kind, what, &line);
+	ui_print_line(table->terminal, ui_text_get(&line));
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct pesa_timed_difference *one = rows.at(comparison->timed, i);
 
 		small += !is_large(comparison, one);
-		if (is_wanted(comparison, one))
-			print_row(comparison, table, one);
+		if (!is_wanted(comparison, one))
+			continue;
+		ui_text_clear(&line);
+		add_row(comparison, table, one, &line);
+		ui_print_line(table->terminal, ui_text_get(&line));
 	}
+	ui_text_free(&line);
 	if (small)
 		fprintf(out, "%zu more with less than %g%% of all cycles (--min-share 0)\n", small,
 			100 * comparison->wanted->min_share);
