@@ -123,7 +123,7 @@ class Results:
 
 def table_of_verdicts(results, what):
     kinds = ["agrees", "varies", "moved", "slower (memory)", "slower", "faster (memory)", "faster", "too few"]
-    text = f"| {what} | runs | " + " | ".join(kinds) + " |\n| --- |" + " ---: |" * (1 + len(kinds)) + "\n"
+    text = f"| {what} | runs | " + " | ".join(kinds).replace("memory", "m") + " |\n| --- |" + " ---: |" * (1 + len(kinds)) + "\n"
     for core, each in results.shares[what].items():
         text += f"| {core} | {len(each)} | " + " | ".join(f"{100 * sum(one.get(kind, 0) for one in each) / len(each):.1f}"
                                                            for kind in kinds) + " |\n"
@@ -150,7 +150,7 @@ def section(programs, results):
 Written by `tests/accuracy/timed_compare.py` on {datetime.date.today()}: {len(programs)} programs of accuracy.md, a sample every
 {PERIOD} cycles, {DEPTH} records; {100 * sum(results.compared) / runs:.0f} % of the cycles of the stacks are compared. On {runs} runs
 on cores as their models describe them: percent of the cycles of blocks, and of loops of several blocks, that have a prediction and at
-least 0.1 % of all cycles, means over the runs.
+least 0.1 % of all cycles, means over the runs; (m): with loads or stores.
 
 """) + table_of_verdicts(results, "blocks") + "\n" + table_of_verdicts(results, "loops") + wrapped(f"""
 So a verdict is not yet a fault of the model: these cores have none. It is what the model does not have (misses, mispredicted branches
