@@ -16,7 +16,10 @@
 #define LEFT_LEAST 0.01 /* share of the core time: differences of all regions beyond that */
 #define FAR_LEFT   0.05 /* the same, to search with other choices */
 #define FAR	   2.0	/* times the misfit of other programs, likewise */
-#define CLIP	   3.0	/* deviations beyond which a value is clipped in the estimate of misfit */
+/* Cycles by which a shift of time makes an instruction longer: which one waits may be chance, and is no part
+ * of a division beside it. */
+#define SHIFT_MOST 5.0
+#define CLIP	   3.0 /* deviations beyond which a value is clipped in the estimate of misfit */
 
 static double predicted_of(const struct compare_node *node)
 {
@@ -131,7 +134,7 @@ static void sum_blocks(struct compare_search *search)
 	const struct compare_residuals *residuals = &search->residuals;
 	struct compare_block_sum sum = {0};
 	uint32_t first = 0, compared = 0;
-	double squares = 0, uncertain = 0, squared = 0;
+	double squares = 0, uncertain = 0, squared = 0, most;
 
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct compare_node *node = &code->node[i];
@@ -165,12 +168,14 @@ static void sum_blocks(struct compare_search *search)
 			continue;
 		block->sampling = compare_block_variance(search->compare, &sum);
 		block->own += block->sampling;
+		most = SHIFT_MOST * node->executions;
 		/* All instructions of a block are uncertain for the same reason. */
 		block->variance =
 			block->own + phase_variance(search, i) + uncertain * uncertain - squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
-				residuals->node[j].variance += squares / compared;
+				residuals->node[j].variance +=
+					fmin(squares / compared, most * most);
 				block->shift += residuals->node[j].variance;
 			}
 	}
