@@ -41,6 +41,22 @@
 #define WITHIN_BLOCKS	 0.2 /* of what it explains of instructions */
 #define WITHIN_EXPLAINED 0.85
 
+/*
+ * A number that becomes worse and makes the program faster: in order the one may keep the other from waiting.
+ * Out of order it is an accident of which instruction is served first, and needs more certainty.
+ */
+#define PARADOX_LEAST	   0.003 /* of the core time */
+#define PARADOX_DEVIATIONS 9.0
+
+/*
+ * What makes all differences so much likelier, less the penalty for the size of the change, is no accident,
+ * if it also explains a part of them: no finding in an unmodified program did.
+ */
+#define LIKELY		    70.0 /* twice the logarithm */
+#define LIKELY_DEVIATIONS   5.0
+#define LIKELY_INSTRUCTIONS 0.4 /* part explained */
+#define LIKELY_BLOCKS	    0.0 /* likewise: they do not become worse */
+
 /* Which evidence is enough on which cores.  Out of order it is often chance which instruction of a
  * block waits.  In order it is not, but one block may have many other reasons; and a change of a whole
  * entry that explains blocks, and not their instructions, is often one of a single opcode.  Of single
@@ -51,8 +67,9 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define BLOCKS_ONE	 1.5 /* effective number of blocks */
 #define ONE_INSTRUCTIONS 0.6 /* parts explained */
 #define ONE_BLOCKS	 0.75
-#define ONE_ALL		 0.8 /* of the block, whatever of its instructions */
-#define ONE_DEVIATIONS	 5.0 /* planted ones have ten and more */
+#define ONE_ALL		 0.8   /* of the block, whatever of its instructions */
+#define ONE_DEVIATIONS	 5.0   /* planted ones have ten and more */
+#define ONE_LEAST	 0.012 /* of the core time */
 /* Of a number: an engine is wrong by less in many a block (a loop of 35.5 cycles around a division of 34). */
 #define ONE_STEP_LEAST 0.1
 /* How often a block ran is an estimate itself, but not wrong by so much.  Where it is no chance either which
@@ -168,8 +185,8 @@ static bool is_enough_of_one(const struct compare_search *search,
 		       : out_of_order	   ? ONE_LARGE_EXACTLY
 					   : ONE_LARGE_EXPLAINED;
 
-	if (abs(candidate->model_value - candidate->base_value) <
-	    ONE_STEP_LEAST * candidate->base_value)
+	if (part < ONE_LEAST || abs(candidate->model_value - candidate->base_value) <
+					ONE_STEP_LEAST * candidate->base_value)
 		return false;
 	if (part >= ONE_LARGE && finding->explained >= least && finding->explained_blocks >= least)
 		return true;
@@ -189,6 +206,36 @@ static bool is_enough_of_all(const struct compare_search *search,
 	       search->at_first >= ALL_LEAST * search->core &&
 	       left <= ALL_LEFT * search->at_first && finding->deviations >= ALL_DEVIATIONS &&
 	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
+}
+
+/* Whether a finding makes the model worse and the program faster, or the reverse, by accident. */
+static bool is_paradox(const struct compare_search *search,
+		       const struct compare_candidate *candidate,
+		       const struct compare_touched *touched)
+{
+	bool fewer =
+		candidate->kind == PESA_COMPARE_UNITS || candidate->kind == PESA_COMPARE_ADVANCE;
+	bool worse = (candidate->model_value < candidate->base_value) == fewer;
+	/* What is touched is what becomes of the prediction without the finding. */
+	double slower = worse ? -touched->sum : touched->sum;
+
+	return pesa_mca_model_is_out_of_order(search->original) &&
+	       slower < -PARADOX_LEAST * search->core &&
+	       finding_of(search, candidate)->deviations < PARADOX_DEVIATIONS;
+}
+
+/* Single opcodes come first: a whole entry explains a part of what one of them does. */
+static bool is_likely(const struct compare_search *search,
+		      const struct compare_candidate *candidate, double of_nodes)
+{
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+	double penalty = compare_size_penalty(search, candidate, candidate->model_value);
+
+	return search->opcodes_tried && candidate->whole - penalty >= LIKELY &&
+	       finding->deviations >= LIKELY_DEVIATIONS &&
+	       finding->explained >= LIKELY_INSTRUCTIONS &&
+	       finding->explained_blocks >= LIKELY_BLOCKS &&
+	       of_nodes >= COMPARE_SHARE_LEAST * search->core;
 }
 
 /* How much of what is left of all differences a finding has to explain. */
@@ -213,6 +260,10 @@ static bool is_enough(const struct compare_search *search,
 	       of_blocks = touched->block[1] - touched->block[0];
 	double least = part_of_left(finding, touched) * left;
 
+	if (is_paradox(search, candidate, touched))
+		return false;
+	if (is_likely(search, candidate, of_nodes))
+		return true;
 	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core &&
 	    !is_enough_still(search, candidate, touched))
 		return false;
