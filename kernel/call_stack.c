@@ -38,8 +38,11 @@ static void pesa_call_stack_save(struct pesa_hart *hart, struct pesa_call_stack 
 	csr_write(PESA_CSR_SISELECT, selected);
 }
 
-/* `stack` is NULL if nothing is known of the task. */
-static void pesa_call_stack_restore(const struct pesa_call_stack *stack)
+/*
+ * `stack` is NULL if nothing is known of the task.  It is restored once: if the event is not on the
+ * hart when the task leaves, nothing is saved, and what was saved before is out of date.
+ */
+static void pesa_call_stack_restore(struct pesa_call_stack *stack)
 {
 	unsigned long selected = csr_read(PESA_CSR_SISELECT);
 	unsigned long frozen = csr_read(PESA_CSR_SCTRSTATUS) & PESA_CTR_STATUS_FROZEN;
@@ -53,6 +56,10 @@ static void pesa_call_stack_restore(const struct pesa_call_stack *stack)
 		csr_write(PESA_CSR_SIREG3, PESA_CTR_DIRECT_CALL);
 	}
 	csr_write(PESA_CSR_SISELECT, selected);
+	if (stack) {
+		stack->next = 0;
+		stack->count = 0;
+	}
 }
 
 /* A task leaves the CPU, or comes; with the context of its events, or with that of the CPU's. */

@@ -86,14 +86,15 @@ struct pesa_event_type {
 struct pesa_hart {
 	struct pesa_pmu *pmu;
 	struct perf_event *event; /* scheduled on this hart, or NULL */
-	u32 interval;		  /* current period in cycles or events; 0: counter stopped */
+	unsigned long interval;	  /* current period in cycles or events; 0: counter stopped */
 	u32 selected;		  /* value of shpmsevent: what the counter counts */
 	bool offline;		  /* do not access the registers */
 	bool autorun_mode;	  /* the counter is in AutoRun: no interrupt for each sample */
+	bool has_branches;	  /* `event` has a branch stack */
 	bool asleep;		  /* the hart sleeps; restart `event` when it wakes */
 	bool keeps_calls;	  /* the control transfer records are the call stack of the task */
 	bool counts_cycles;	  /* control transfer records have had valid cycle counts */
-	u32 counter_mask;	  /* writable bits of the counter */
+	unsigned long counter_mask; /* writable bits of the counter */
 	/* Event of the last sample, or NULL; overflows discarded since are charged to it. */
 	struct perf_event *owner;
 	/* Overflows charged to `event`, as owner, that no record has reported yet. */
@@ -101,9 +102,11 @@ struct pesa_hart {
 	u64 ended; /* time register at the end of the last interrupt */
 	/* Intervals for `sample_period`: `least` plus a random number below `span`. */
 	u64 sample_period;
-	u32 least, span;
+	unsigned long least, span;
 	u32 random; /* xorshift state, never 0 */
+	u32 record_flags; /* PESA_RECORD_HAS_*: of what the counter counts */
 	struct pesa_record record;
+	u32 record_padding; /* 0; behind the record, see pesa_save_raw() */
 	/* Not on the stack: some kernels zero stack variables on every call. */
 	struct perf_raw_record raw;
 	struct perf_sample_data data;

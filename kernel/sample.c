@@ -19,25 +19,23 @@
 /* An interval is uniform in period +- (period >> PESA_JITTER_SHIFT). */
 #define PESA_JITTER_SHIFT 3
 
-/* The registers of one sample, as read. */
-struct pesa_registers {
-	unsigned long pc, data, details, bt1, bt2;
-};
-
 /* ---- The counter ----------------------------------------------------------------------------- */
 
 /* Make the counter overflow every `interval` cycles or events, from now on. */
-static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool autorun)
+static void pesa_counter_set(struct pesa_hart *hart, unsigned long interval, u32 autorun)
 {
-	u32 mask = hart->counter_mask;
-
 	hart->interval = interval;
+	csr_write(PESA_CSR_SHPMSDETAILSCC, (-interval & hart->counter_mask) | autorun);
+}
+
+/* The same in either mode. */
+static void pesa_counter_start(struct pesa_hart *hart, unsigned long interval, bool autorun)
+{
 	/* The next sample counts overflows discarded in the old mode: charge them to no event. */
 	if (hart->autorun_mode != autorun)
 		WRITE_ONCE(hart->owner, NULL);
 	hart->autorun_mode = autorun;
-	csr_write(PESA_CSR_SHPMSDETAILSCC,
-		  ((mask + 1 - interval) & mask) | (autorun ? PESA_CC_AUTORUN : 0));
+	pesa_counter_set(hart, interval, autorun ? PESA_CC_AUTORUN : 0);
 }
 
 /* Select the event to count.  This stops the counter. */
@@ -45,6 +43,9 @@ static void pesa_counter_select(struct pesa_hart *hart, u32 selector)
 {
 	csr_write(PESA_CSR_SHPMSEVENT, selector);
 	hart->selected = selector;
+	/* shpmsdetailsdata describes the sampled cycle: it has no meaning for other events. */
+	hart->record_flags = PESA_RECORD_HAS_DATA |
+			     (selector == PESA_SELECT_CYCLES ? PESA_RECORD_HAS_DETAILS : 0);
 	hart->interval = 0;
 }
 
@@ -110,7 +111,7 @@ static void pesa_choose_intervals(struct pesa_hart *hart, const struct perf_even
 	hart->span = 2 * jitter + 1;
 }
 
-static u32 pesa_interval(struct pesa_hart *hart, const struct perf_event *event)
+static unsigned long pesa_interval(struct pesa_hart *hart, const struct perf_event *event)
 {
 	/* Frequency mode changes the period. */
 	if (unlikely(hart->sample_period != event->hw.sample_period))
@@ -120,13 +121,18 @@ static u32 pesa_interval(struct pesa_hart *hart, const struct perf_event *event)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-static void pesa_read_sample(struct pesa_registers *registers)
+/* Into the record, as it is: variables would have to outlive calls. */
+static void pesa_read_sample(struct pesa_record *record)
 {
-	registers->pc = csr_read(PESA_CSR_SHPMSPC);
-	registers->data = csr_read(PESA_CSR_SHPMSDATA);
-	registers->details = csr_read(PESA_CSR_SHPMSDETAILSDATA);
-	registers->bt1 = csr_read(PESA_CSR_SHPMSDETAILSBT1);
-	registers->bt2 = csr_read(PESA_CSR_SHPMSDETAILSBT2);
+	record->pc = csr_read(PESA_CSR_SHPMSPC);
+	record->data = csr_read(PESA_CSR_SHPMSDATA);
+	record->details = csr_read(PESA_CSR_SHPMSDETAILSDATA);
+	record->bt[0] = 0;
+	record->bt[1] = 0;
+	if (record->details & PESA_DETAILS_CTS_MASK << PESA_DETAILS_CTS_SHIFT) {
+		record->bt[0] = csr_read(PESA_CSR_SHPMSDETAILSBT1);
+		record->bt[1] = csr_read(PESA_CSR_SHPMSDETAILSBT2);
+	}
 }
 
 static __always_inline bool pesa_excluded(const struct perf_event *event, unsigned long pc)
@@ -136,55 +142,43 @@ static __always_inline bool pesa_excluded(const struct perf_event *event, unsign
 	if (pesa_is_kernel(pc) ? attr->exclude_kernel : attr->exclude_user)
 		return true;
 	/* A guest's sample interrupts after the guest exit, while PF_VCPU is still set. */
-	if (attr->exclude_guest && current->flags & PF_VCPU)
-		return true;
-	return attr->exclude_idle && is_idle_task(current);
+	if (likely(!(current->flags & (PF_VCPU | PF_IDLE))))
+		return false;
+	return (attr->exclude_guest && current->flags & PF_VCPU) ||
+	       (attr->exclude_idle && is_idle_task(current));
 }
 
 /* For an event that excludes the kernel, replace a kernel target by 0 and set the flag. */
-static u64 pesa_target(struct pesa_record *record, const struct perf_event *event,
-		       unsigned long target, u32 flag)
+static void pesa_fill_target(struct pesa_record *record, const struct perf_event *event,
+			     unsigned int index, bool valid, u32 flag)
 {
-	if (event->attr.exclude_kernel && pesa_is_kernel(target)) {
-		record->flags |= PESA_RECORD_SCRUBBED;
-		return 0;
+	if (valid && (!event->attr.exclude_kernel || !pesa_is_kernel(record->bt[index]))) {
+		record->flags |= flag;
+		return;
 	}
-	record->flags |= flag;
-	return target;
+	record->bt[index] = 0;
+	if (valid)
+		record->flags |= PESA_RECORD_SCRUBBED;
 }
 
-static __always_inline void pesa_fill_record(struct pesa_hart *hart,
-					     const struct perf_event *event,
-					     const struct pesa_registers *registers)
+static __always_inline void pesa_fill_record(struct pesa_hart *hart, const struct perf_event *event)
 {
 	struct pesa_record *record = &hart->record;
-	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
-				 PESA_DETAILS_CTS_MASK;
-	u32 flags = PESA_RECORD_HAS_DATA;
+	unsigned int transfers = record->details >> PESA_DETAILS_CTS_SHIFT & PESA_DETAILS_CTS_MASK;
 
-	/* shpmsdetailsdata describes the sampled cycle: it has no meaning for other events. */
-	if (hart->selected == PESA_SELECT_CYCLES)
-		flags |= PESA_RECORD_HAS_DETAILS;
+	record->flags = hart->record_flags;
 	if (unlikely(hart->lost)) {
 		u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
 
-		flags |= lost << PESA_RECORD_LOST_SHIFT;
+		record->flags |= lost << PESA_RECORD_LOST_SHIFT;
 		/* The next record reports what exceeds the field. */
 		hart->lost -= lost;
 	}
-	record->flags = flags;
-	record->pc = registers->pc;
-	record->data = registers->data;
-	record->details = registers->details;
-	record->bt[0] = 0;
-	record->bt[1] = 0;
-	if (!transfers)
-		return;
-	transfers = min(transfers, hart->pmu->ct_targets);
-	if (transfers > 0)
-		record->bt[0] = pesa_target(record, event, registers->bt1, PESA_RECORD_HAS_BT1);
-	if (transfers > 1)
-		record->bt[1] = pesa_target(record, event, registers->bt2, PESA_RECORD_HAS_BT2);
+	if (transfers) {
+		transfers = min(transfers, hart->pmu->ct_targets);
+		pesa_fill_target(record, event, 0, transfers > 0, PESA_RECORD_HAS_BT1);
+		pesa_fill_target(record, event, 1, transfers > 1, PESA_RECORD_HAS_BT2);
+	}
 }
 
 /*
@@ -193,7 +187,8 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
  */
 static noinline void pesa_take_back_lost(struct pesa_hart *hart)
 {
-	hart->lost += hart->record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
+	if (hart->data.sample_flags & PERF_SAMPLE_RAW)
+		hart->lost += hart->record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
 }
 
 /*
@@ -231,22 +226,27 @@ static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_even
 	return stop;
 }
 
-/* Like perf_sample_save_raw_data(), for the one fragment whose size is known. */
+/* Raw data is a multiple of 8 bytes with its size: pad it here, so that perf need not. */
+static_assert(offsetof(struct pesa_hart, record_padding) ==
+	      offsetofend(struct pesa_hart, record));
+#define PESA_RAW_SIZE (sizeof_field(struct pesa_hart, record) + \
+		       sizeof_field(struct pesa_hart, record_padding))
+static_assert((PESA_RAW_SIZE + sizeof(u32)) % sizeof(u64) == 0);
+
+/* Like perf_sample_save_raw_data(), for the one fragment that there is, whose size is known. */
 static void pesa_save_raw(struct pesa_hart *hart)
 {
-	hart->data.raw = &hart->raw;
-	hart->data.dyn_size += hart->raw.size + sizeof(u32);
+	hart->data.dyn_size += PESA_RAW_SIZE + sizeof(u32);
 	hart->data.sample_flags |= PERF_SAMPLE_RAW;
 }
 
 void pesa_prepare_record(struct pesa_hart *hart)
 {
-	const u32 size = round_up(sizeof(hart->record) + sizeof(u32), sizeof(u64));
-
-	hart->raw.size = size - sizeof(u32);
-	hart->raw.frag.size = sizeof(hart->record);
-	hart->raw.frag.pad = hart->raw.size - sizeof(hart->record);
+	hart->raw.size = PESA_RAW_SIZE;
+	hart->raw.frag.size = PESA_RAW_SIZE;
 	hart->raw.frag.data = &hart->record;
+	hart->data.raw = &hart->raw;
+	hart->record_flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS;
 	hart->record.version = PESA_RECORD_VERSION;
 	hart->record.xlen = BITS_PER_LONG;
 	hart->record.size = PESA_RECORD_SIZE;
@@ -258,19 +258,15 @@ static noinline void pesa_save_branches(struct pesa_hart *hart, struct perf_even
 	perf_sample_save_brstack(&hart->data, event, hart->branches, NULL);
 }
 
-static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *registers)
+static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_record *record)
 {
-#ifdef CONFIG_64BIT
-	if (pesa->discarded_count)
-		return registers->data >> 32;
-#endif
-	return 0;
+	return pesa->discarded_count ? record->data >> PESA_DATA_DISCARDED_SHIFT : 0;
 }
 
 /* perf counts lost samples of inherited events in their parent. */
 static struct perf_event *pesa_owner(struct perf_event *event)
 {
-	return event->parent ?: event;
+	return unlikely(event->parent) ? event->parent : event;
 }
 
 /* Count losses that no record will report in perf's lost_samples. */
@@ -299,61 +295,75 @@ static void pesa_account_discarded(struct pesa_hart *hart, struct perf_event *ev
 		pesa_count_lost(hart, owner, discarded);
 }
 
-/*
- * Read the pending sample, rearm, and deliver the sample to perf.  `event` is NULL if no event may
- * have it, `interrupted` is NULL outside of the interrupt.  Returns nonzero if perf throttles the
- * event.
- */
-static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_event *event,
-					    struct pt_regs *interrupted)
+/* Drop the pending sample, which no event may have. */
+static noinline void pesa_drop_sample(struct pesa_hart *hart)
 {
-	struct pesa_pmu *pesa = hart->pmu;
-	struct pesa_registers registers;
-	bool branches = event && has_branch_stack(event);
-	u32 interval = hart->interval, next;
-	struct perf_event *owner;
+	u64 discarded;
+
+	hart->record.data = csr_read(PESA_CSR_SHPMSDATA);
+	pesa_rearm(hart->pmu);
+	discarded = pesa_discarded(hart->pmu, &hart->record);
+	if (discarded)
+		pesa_account_discarded(hart, NULL, discarded);
+	WRITE_ONCE(hart->owner, NULL);
+	pesa_count(hart, PESA_UNCLAIMED, 1);
+}
+
+/*
+ * Read the pending sample, rearm, and deliver the sample to perf.  `interrupted` is NULL outside of
+ * the interrupt.  Returns nonzero if perf throttles the event.
+ */
+static __always_inline int pesa_take_sample(struct pesa_pmu *pesa, struct pesa_hart *hart,
+					    struct perf_event *event, struct pt_regs *interrupted)
+{
+	struct pesa_record *record = &hart->record;
+	unsigned long interval = hart->interval, next;
+	struct perf_event *owner = pesa_owner(event);
 	s64 unwritten;
 	u64 discarded;
 	int stop;
 
-	pesa_read_sample(&registers);
-	/* With a fixed period there is nothing to write: the counter reloads itself. */
-	next = event && interval ? pesa_interval(hart, event) : interval;
-	if (next != interval)
-		pesa_counter_start(hart, next, false);
-	if (branches)
+	pesa_read_sample(record);
+	if (hart->has_branches)
 		pesa_branches_read(hart, event);
-	pesa_rearm(pesa);
-	/* The sample predates the event switch: drop it. */
-	if (unlikely((registers.data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
-		     hart->selected) && pesa->event_type_count)
-		event = NULL;
-
-	discarded = pesa_discarded(pesa, &registers);
-	if (discarded)
-		pesa_account_discarded(hart, event, discarded);
-	owner = event ? pesa_owner(event) : NULL;
-	WRITE_ONCE(hart->owner, owner);
-	if (!event) {
-		pesa_count(hart, PESA_UNCLAIMED, 1);
+	/* The sample predates the event switch. */
+	if (unlikely((record->data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
+		     hart->selected) && pesa->event_type_count) {
+		pesa_drop_sample(hart);
 		return 0;
 	}
+	if (likely(interval)) {
+		next = pesa_interval(hart, event);
+		/* With a fixed period there is nothing to write: the counter reloads itself. */
+		if (next != interval)
+			pesa_counter_set(hart, next, 0);
+	}
+	pesa_rearm(pesa);
+
+	discarded = pesa_discarded(pesa, record);
+	if (discarded)
+		pesa_account_discarded(hart, event, discarded);
+	WRITE_ONCE(hart->owner, owner);
 	event->hw.last_period = interval;
 	local64_add(interval, &event->count);
 	/* An excluded sample counts for throttling: its interrupt costs the same time. */
-	if (unlikely(pesa_excluded(event, registers.pc))) {
+	if (unlikely(pesa_excluded(event, record->pc))) {
 		pesa_count(hart, PESA_EXCLUDED, 1);
 		return perf_event_account_interrupt(event);
 	}
-	pesa_fill_record(hart, event, &registers);
-	perf_sample_data_init(&hart->data, 0, interval);
-	if (event->attr.sample_type & PERF_SAMPLE_RAW)
+	/* The same in both branches: the compiler writes each field once. */
+	if (likely(event->attr.sample_type & PERF_SAMPLE_RAW)) {
+		pesa_fill_record(hart, event);
+		perf_sample_data_init(&hart->data, 0, interval);
 		pesa_save_raw(hart);
-	if (branches)
+	} else {
+		perf_sample_data_init(&hart->data, 0, interval);
+	}
+	if (hart->has_branches)
 		pesa_save_branches(hart, event);
 	pesa_count(hart, PESA_RECORDED, 1);
 	unwritten = atomic64_read(&owner->lost_samples);
-	stop = pesa_deliver(hart, event, registers.pc, interrupted);
+	stop = pesa_deliver(hart, event, record->pc, interrupted);
 	if (unlikely(atomic64_read(&owner->lost_samples) != unwritten))
 		pesa_take_back_lost(hart);
 	return stop;
@@ -362,7 +372,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 /* Take the pending sample outside of the interrupt. */
 static noinline void pesa_take_pending(struct pesa_hart *hart, struct perf_event *event)
 {
-	pesa_take_sample(hart, event, NULL);
+	pesa_take_sample(hart->pmu, hart, event, NULL);
 }
 
 /* ---- The interrupt --------------------------------------------------------------------------- */
@@ -403,7 +413,10 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 	if (event && event->hw.state & PERF_HES_STOPPED)
 		event = NULL;
 	if (likely(!hart->autorun_mode)) {
-		throttle = pesa_take_sample(hart, event, *hart->interrupted);
+		if (likely(event))
+			throttle = pesa_take_sample(pesa, hart, event, *hart->interrupted);
+		else
+			pesa_drop_sample(hart);
 	} else {
 		pesa_rearm(pesa);
 		if (event)
@@ -549,7 +562,7 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 	/* A sample taken while no event was scheduled belongs to no event. */
 	if (pesa_is_pending(pesa))
-		pesa_take_pending(hart, NULL);
+		pesa_drop_sample(hart);
 	if (pesa_is_autorun(event) && !pesa_autorun_begin(hart, event)) {
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		return;
@@ -561,7 +574,7 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 		pesa_counter_start(hart, pesa_interval(hart, event), pesa_is_autorun(event));
 		/* The previous interval may have ended meanwhile: drop its sample. */
 		if (!pesa_is_autorun(event) && pesa_is_pending(pesa))
-			pesa_take_pending(hart, NULL);
+			pesa_drop_sample(hart);
 	}
 	if (has_branch_stack(event))
 		pesa_branches_start(hart, event);
@@ -597,6 +610,7 @@ static int pesa_pmu_add(struct perf_event *event, int flags)
 	if (hart->event)
 		return -EBUSY;
 	hart->event = event;
+	hart->has_branches = has_branch_stack(event);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	pesa_branches_add(event);
 	if (flags & PERF_EF_START)

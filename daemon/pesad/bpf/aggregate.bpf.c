@@ -238,7 +238,8 @@ static __always_inline bool read_record(struct pesa_record *record,
 {
 	struct perf_raw_record *raw = data->raw;
 
-	return raw && raw->frag.size == sizeof(*record) &&
+	/* Padding is behind it, or not: that depends on the driver. */
+	return raw && raw->frag.size >= sizeof(*record) &&
 	       !bpf_probe_read_kernel(record, sizeof(*record), raw->frag.data) &&
 	       record->version == PESA_RECORD_VERSION;
 }
