@@ -324,6 +324,12 @@ static __always_inline int pesa_take_sample(struct pesa_pmu *pesa, struct pesa_h
 	int stop;
 
 	pesa_read_sample(record);
+	if (likely(interval)) {
+		next = pesa_interval(hart, event);
+		/* With a fixed period there is nothing to write: the counter reloads itself. */
+		if (next != interval)
+			pesa_counter_set(hart, next, 0);
+	}
 	if (hart->has_branches)
 		pesa_branches_read(hart, event);
 	/* The sample predates the event switch. */
@@ -331,12 +337,6 @@ static __always_inline int pesa_take_sample(struct pesa_pmu *pesa, struct pesa_h
 		     hart->selected) && pesa->event_type_count) {
 		pesa_drop_sample(hart);
 		return 0;
-	}
-	if (likely(interval)) {
-		next = pesa_interval(hart, event);
-		/* With a fixed period there is nothing to write: the counter reloads itself. */
-		if (next != interval)
-			pesa_counter_set(hart, next, 0);
 	}
 	pesa_rearm(pesa);
 
