@@ -9,7 +9,7 @@
 /* Limit in bytes of a gap without samples that is filled in: hot code is dense. */
 #define GAP_MAX 64
 
-static struct compare_node *add(struct compare_code *code)
+struct compare_node *compare_code_add(struct compare_code *code, uint32_t dso, uint64_t address)
 {
 	if (code->count == code->room) {
 		uint32_t room = code->room ? 2 * code->room : 4096;
@@ -21,6 +21,8 @@ static struct compare_node *add(struct compare_code *code)
 		code->room = room;
 	}
 	code->node[code->count] = (struct compare_node){
+		.dso = dso,
+		.address = address,
 		.next = COMPARE_NONE,
 		.target = COMPARE_NONE,
 		.region = COMPARE_NONE,
@@ -30,8 +32,8 @@ static struct compare_node *add(struct compare_code *code)
 	return &code->node[code->count++];
 }
 
-static bool decode(const struct pesa_profile *profile, const struct compare_code *code,
-		   struct compare_node *node)
+bool compare_code_decode(const struct compare_code *code, const struct pesa_profile *profile,
+			 struct compare_node *node)
 {
 	if (!profile_isas_decode(&code->isas, profile, node->dso, node->address, &node->insn))
 		return false;
@@ -78,13 +80,12 @@ static bool fill(const struct pesa_profile *profile, struct compare_code *code, 
 	if (end <= last.address || end - last.address > GAP_MAX || !last.decoded)
 		return true;
 	while (last.address + last.insn.length < end) {
-		struct compare_node *node = add(code);
+		struct compare_node *node =
+			compare_code_add(code, last.dso, last.address + last.insn.length);
 
 		if (!node)
 			return false;
-		node->dso = last.dso;
-		node->address = last.address + last.insn.length;
-		if (!decode(profile, code, node)) {
+		if (!compare_code_decode(code, profile, node)) {
 			code->count--;
 			break;
 		}
@@ -140,14 +141,12 @@ struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 		if (code->count && code->node[code->count - 1].dso == measured->dso &&
 		    !fill(profile, code, measured->address))
 			return pesa_error_no_memory();
-		node = add(code);
+		node = compare_code_add(code, measured->dso, measured->address);
 		if (!node)
 			return pesa_error_no_memory();
-		node->dso = measured->dso;
-		node->address = measured->address;
 		node->measured = measured;
 		measure(node);
-		decode(profile, code, node);
+		compare_code_decode(code, profile, node);
 	}
 	link_nodes(code);
 	return NULL;

@@ -58,6 +58,11 @@ struct compare_code {
 
 struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 				       struct compare_code *code);
+/* Add a node at the end, which is not decoded; NULL: no memory.  The caller keeps the order. */
+struct compare_node *compare_code_add(struct compare_code *code, uint32_t dso, uint64_t address);
+/* Decode the instruction of a node; false: its text is not at hand, or no instruction. */
+bool compare_code_decode(const struct compare_code *code, const struct pesa_profile *profile,
+			 struct compare_node *node);
 void compare_code_free(struct compare_code *code);
 /* The node at an address, or COMPARE_NONE. */
 uint32_t compare_code_find(const struct compare_code *code, uint32_t dso, uint64_t address);

@@ -2,11 +2,11 @@
 /* Paths executed on a model, see predict.h. */
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/processors.h"
 #include "decoder/compare/predict.h"
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/model/numbers.h"
@@ -423,12 +423,8 @@ static void *work(void *data)
 
 unsigned int compare_threads(unsigned int wanted)
 {
-	cpu_set_t allowed;
-
-	if (!wanted && !sched_getaffinity(0, sizeof(allowed), &allowed))
-		wanted = (unsigned int)CPU_COUNT(&allowed);
 	if (!wanted)
-		return 1;
+		wanted = processors_allowed();
 	return wanted < COMPARE_THREADS_MAX ? wanted : COMPARE_THREADS_MAX;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Regions analysed by all processors, see regions.h. */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "decoder/base/processors.h"
 #include "tools/mca/regions.h"
 
 #define THREADS_MAX  16
@@ -26,14 +26,6 @@ struct batch {
 	size_t count;
 	atomic_size_t next;
 };
-
-static unsigned int processors(void)
-{
-	cpu_set_t allowed;
-	int count = sched_getaffinity(0, sizeof(allowed), &allowed) ? 1 : CPU_COUNT(&allowed);
-
-	return count < THREADS_MAX ? (unsigned int)count : THREADS_MAX;
-}
 
 static struct pesa_error *analyse(const struct mca_analysis *analysis, struct result *result)
 {
@@ -103,7 +95,8 @@ static struct pesa_error *analyse_batches(const struct mca_analysis *analysis,
 					  struct json_object *list, unsigned int *shown)
 {
 	const struct mca_source *source = analysis->source;
-	unsigned int thread_count = processors(), i = 0;
+	unsigned int allowed = processors_allowed(), i = 0;
+	unsigned int thread_count = allowed < THREADS_MAX ? allowed : THREADS_MAX;
 	struct batch *batch = malloc(sizeof(*batch));
 	struct pesa_error *error = NULL;
 

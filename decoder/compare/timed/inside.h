@@ -12,10 +12,9 @@
 #ifndef DECODER_COMPARE_TIMED_INSIDE_H
 #define DECODER_COMPARE_TIMED_INSIDE_H
 
-#include <string.h>
-
 #include "decoder/base/hash_index.h"
 #include "decoder/compare/predict.h"
+#include "decoder/mca/model/vector_type.h"
 #include "pesa/timed_compare.h"
 
 #define TIMED_NONE	  UINT32_MAX
@@ -106,9 +105,7 @@ static inline uint32_t timed_spans(const struct pesa_timed_compare *timed)
 /* Whether an instruction's costs depend on the vector type that was set before it. */
 static inline bool timed_is_vector(const struct pesa_insn *insn)
 {
-	const char *mnemonic = pesa_opcode_get(insn->opcode)->mnemonic;
-
-	return mnemonic[0] == 'v' && strncmp(mnemonic, "vset", 4) != 0;
+	return pesa_opcode_get(insn->opcode)->mnemonic[0] == 'v' && !mca_sets_vector_type(insn);
 }
 
 /* Keep the stack of a sample, or not; stacks without counts are not kept. */

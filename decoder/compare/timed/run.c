@@ -12,7 +12,6 @@
 
 #include "decoder/compare/memory.h"
 #include "decoder/compare/timed/inside.h"
-#include "decoder/mca/model/vector_type.h"
 
 #define WARM_IN_ORDER	  64 /* instructions */
 #define WARM_OUT_OF_ORDER 192

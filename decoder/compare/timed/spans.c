@@ -15,23 +15,7 @@ static int by_address(const void *left, const void *right)
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
-static struct compare_node *add_node(struct compare_code *code)
-{
-	if (code->count == code->room) {
-		uint32_t room = code->room ? 2 * code->room : 4096;
-		struct compare_node *larger = realloc(code->node, room * sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		code->node = larger;
-		code->room = room;
-	}
-	code->node[code->count] = (struct compare_node){
-		.next = COMPARE_NONE, .target = COMPARE_NONE, .kind = COMPARE_NO_KIND, .class = -1};
-	return &code->node[code->count++];
-}
-
-/* Add the nodes of a span; those that other spans have, too, are there twice for now. */
+/* Add the nodes of a span; sort_nodes() leaves one of those that several spans have. */
 static struct pesa_error *decode_span(struct compare_code *code, const struct pesa_profile *profile,
 				      struct timed_span *span)
 {
@@ -40,16 +24,12 @@ static struct pesa_error *decode_span(struct compare_code *code, const struct pe
 
 	while (address <= span->last && code->count - before < TIMED_SPAN_MOST &&
 	       code->count < TIMED_DECODE_MOST) {
-		struct compare_node *node = add_node(code);
+		struct compare_node *node = compare_code_add(code, span->dso, address);
 
 		if (!node)
 			return pesa_error_no_memory();
-		node->dso = span->dso;
-		node->address = address;
-		if (!profile_isas_decode(&code->isas, profile, span->dso, address, &node->insn))
+		if (!compare_code_decode(code, profile, node))
 			break;
-		node->decoded = true;
-		node->flow = pesa_insn_flow(&node->insn);
 		if (address == span->last) {
 			span->count = code->count - before;
 			span->flow = node->flow;

@@ -7,6 +7,12 @@
 
 #include "pesa/mca.h"
 
+/* Whether it is one of vsetvli, vsetivli and vsetvl. */
+static inline bool mca_sets_vector_type(const struct pesa_insn *insn)
+{
+	return !strncmp(pesa_opcode_get(insn->opcode)->mnemonic, "vset", 4);
+}
+
 /* After an instruction: the type that it sets; unchanged if it sets none. */
 static inline void mca_vector_type(const struct pesa_insn *insn, uint8_t *lmul, uint8_t *sew)
 {
@@ -14,10 +20,9 @@ static inline void mca_vector_type(const struct pesa_insn *insn, uint8_t *lmul, 
 		PESA_MCA_LMUL_1,    PESA_MCA_LMUL_2,   PESA_MCA_LMUL_4,	  PESA_MCA_LMUL_8,
 		PESA_MCA_LMUL_NONE, PESA_MCA_LMUL_1_8, PESA_MCA_LMUL_1_4, PESA_MCA_LMUL_1_2,
 	};
-	const char *mnemonic = pesa_opcode_get(insn->opcode)->mnemonic;
 	uint64_t type;
 
-	if (mnemonic[0] != 'v' || strncmp(mnemonic, "vset", 4))
+	if (!mca_sets_vector_type(insn))
 		return;
 	*lmul = PESA_MCA_LMUL_NONE;
 	*sew = 0;

@@ -13,11 +13,11 @@
  * do everything, see turn.h.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "decoder/base/processors.h"
 #include "tools/vcore/core/relay.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/retire.h"
@@ -121,13 +121,6 @@ static bool start(struct hart *hart)
 
 /* ---- The guest's thread -------------------------------------------------------------------- */
 
-static bool has_processors(void)
-{
-	cpu_set_t allowed;
-
-	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
-}
-
 static void prepare(struct relay *relay)
 {
 	pthread_mutex_init(&relay->lock, NULL);
@@ -147,7 +140,7 @@ static struct pesa_error *create(struct hart *hart)
 	if (!relay)
 		return pesa_error_no_memory();
 	prepare(relay);
-	relay->failed = !has_processors();
+	relay->failed = processors_allowed() < 2;
 	relay->batches = hart->windows.on ? RELAY_BATCHES_SAMPLED : RELAY_BATCHES;
 	relay->high = relay->batches / 4;
 	relay->low = relay->batches / 2;
