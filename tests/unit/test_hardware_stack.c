@@ -6,18 +6,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "pesa/profile.h"
-#include "tests/elf_file.h"
-#include "tests/temporary_folder.h"
+#include "tests/unit/recorded_program.h"
 
 #define DEPTH	  16u
-#define TEXT	  0x10400u /* address and offset of the text */
-#define MAP	  0x10000u
 #define OUTER	  (TEXT + 0x00) /* calls INNER with 4 bytes, and INNER with 2 */
 #define CALL	  (TEXT + 0x04)
 #define SHORT	  (TEXT + 0x08)
@@ -109,26 +105,10 @@ static void load(const struct taken *taken)
 				     .branch_next = taken->next,
 				     .callchain = (const uint8_t *)taken->kernel,
 				     .callchain_count = taken->kernel_length};
-	const struct elf_file file = {.machine = EM_RISCV,
-				      .text = program,
-				      .text_size = sizeof(program),
-				      .text_address = TEXT,
-				      .text_offset = TEXT - MAP,
-				      .isa = "rv64gc"};
-	struct pesa_mmap mmap = {.pid = 7,
-				 .tid = 7,
-				 .address = MAP,
-				 .length = 0x1000,
-				 .protection = PROT_READ | PROT_EXEC};
 	struct pesa_profile_options load_options;
-	struct pesa_perfdata_writer *writer;
+	struct recorded_program recorded;
 	struct pesa_profile *profile;
-	char path[160], binary[160];
 
-	snprintf(path, sizeof(path), "%s/perf.data", folder);
-	snprintf(binary, sizeof(binary), "%s/program", folder);
-	assert_true(elf_file_write(&file, binary));
-	mmap.path = binary;
 	pesa_capabilities_default(&capabilities);
 	capabilities.ctr_depth = DEPTH;
 	capabilities.call_stacks = 1;
@@ -140,17 +120,15 @@ static void load(const struct taken *taken)
 	for (unsigned int i = 0; i < taken->full; i++)
 		entries[sample.branch_count++] =
 			(struct pesa_branch_entry){.from = ELSEWHERE, .to = OUTER};
-	assert_null(pesa_perfdata_writer_create(path, &options, &writer));
-	assert_null(pesa_perfdata_write_mmap(writer, &mmap, 1000));
-	assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
-	assert_null(pesa_perfdata_writer_finish(writer));
+	recorded_program_begin(&recorded, &options, program, sizeof(program));
+	assert_null(pesa_perfdata_write_sample(recorded.writer, &sample, PERF_RECORD_MISC_USER));
+	assert_null(pesa_perfdata_writer_finish(recorded.writer));
 	pesa_profile_options_default(&load_options);
 	load_options.listener = &listener;
-	assert_null(pesa_profile_load(path, &load_options, &profile));
+	assert_null(pesa_profile_load(recorded.path, &load_options, &profile));
 	totals = *pesa_profile_totals(profile);
 	pesa_profile_free(profile);
-	unlink(path);
-	unlink(binary);
+	recorded_program_remove(&recorded);
 }
 
 /* The user part of the chain: these addresses. */

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -14,11 +13,8 @@
 #include "decoder/core/transfer_cycles.h"
 #include "pesa/csr.h"
 #include "pesa/timed_blocks.h"
-#include "tests/elf_file.h"
-#include "tests/temporary_folder.h"
+#include "tests/unit/recorded_program.h"
 
-#define TEXT	  0x10400u /* address and offset of the text */
-#define MAP	  0x10000u
 #define PERIOD	  1000u
 #define ELSEWHERE 0x900000u /* not mapped */
 #define STACK_MAX 8u
@@ -109,28 +105,11 @@ static struct pesa_timed_blocks *load(const struct stack *stacks, size_t count, 
 		.name = "cycles"};
 	const struct pesa_perfdata_writer_options options = {
 		.attributes = &attribute, .attribute_count = 1, .arch = "riscv64", .cpus = 1};
-	const struct elf_file file = {.machine = EM_RISCV,
-				      .text = nops,
-				      .text_size = sizeof(nops),
-				      .text_address = TEXT,
-				      .text_offset = TEXT - MAP,
-				      .isa = "rv64gc"};
-	struct pesa_mmap mmap = {.pid = 7,
-				 .tid = 7,
-				 .address = MAP,
-				 .length = 0x1000,
-				 .protection = PROT_READ | PROT_EXEC};
 	struct pesa_timed_blocks *blocks = pesa_timed_blocks_create();
 	struct pesa_profile_options load_options;
-	struct pesa_perfdata_writer *writer;
-	char path[160], binary[160];
+	struct recorded_program recorded;
 
-	snprintf(path, sizeof(path), "%s/perf.data", folder);
-	snprintf(binary, sizeof(binary), "%s/program", folder);
-	assert_true(elf_file_write(&file, binary));
-	mmap.path = binary;
-	assert_null(pesa_perfdata_writer_create(path, &options, &writer));
-	assert_null(pesa_perfdata_write_mmap(writer, &mmap, 1000));
+	recorded_program_begin(&recorded, &options, nops, sizeof(nops));
 	for (size_t i = 0; i < count; i++) {
 		struct pesa_branch_entry entries[STACK_MAX];
 		struct pesa_sample sample = {.ip = TEXT,
@@ -151,16 +130,16 @@ static struct pesa_timed_blocks *load(const struct stack *stacks, size_t count, 
 					(stacks[i].entry[at].mispredicted ? PESA_BRANCH_MISPREDICTED
 									  : 2)};
 		}
-		assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
+		assert_null(pesa_perfdata_write_sample(recorded.writer, &sample,
+						       PERF_RECORD_MISC_USER));
 	}
-	assert_null(pesa_perfdata_writer_finish(writer));
+	assert_null(pesa_perfdata_writer_finish(recorded.writer));
 	pesa_profile_options_default(&load_options);
 	load_options.listener = pesa_timed_blocks_listener(blocks);
-	assert_null(pesa_profile_load(path, &load_options, &profile));
+	assert_null(pesa_profile_load(recorded.path, &load_options, &profile));
 	assert_int_equal(pesa_profile_totals(profile)->samples, count);
 	assert_null(pesa_timed_blocks_finish(blocks, profile));
-	unlink(path);
-	unlink(binary);
+	recorded_program_remove(&recorded);
 	return blocks;
 }
 

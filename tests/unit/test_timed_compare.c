@@ -6,18 +6,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "pesa/timed_compare.h"
-#include "tests/elf_file.h"
-#include "tests/temporary_folder.h"
+#include "tests/unit/recorded_program.h"
 
 /* Text of c.nop, of which an in-order sifive-u74 executes two a cycle; and one fence. */
-#define TEXT	  0x10400u /* address and offset of the text */
-#define MAP	  0x10000u
 #define FENCE	  (TEXT + 0x300)       /* c.nop, fence, c.nop ... */
 #define BRANCH	  (TEXT + 160 + EIGHT) /* c.bnez a0, TEXT */
 #define C_BNEZ	  0xf929
@@ -34,8 +30,7 @@ struct ran {
 };
 
 struct recording {
-	struct pesa_perfdata_writer *writer;
-	char path[160], binary[160];
+	struct recorded_program program;
 	uint64_t samples;
 };
 
@@ -56,17 +51,6 @@ static void begin(struct recording *recording)
 		.name = "cycles:ppp"};
 	const struct pesa_perfdata_writer_options options = {
 		.attributes = &attribute, .attribute_count = 1, .arch = "riscv64", .cpus = 1};
-	const struct elf_file file = {.machine = EM_RISCV,
-				      .text = text,
-				      .text_size = sizeof(text),
-				      .text_address = TEXT,
-				      .text_offset = TEXT - MAP,
-				      .isa = "rv64gc"};
-	struct pesa_mmap mmap = {.pid = 7,
-				 .tid = 7,
-				 .address = MAP,
-				 .length = 0x1000,
-				 .protection = PROT_READ | PROT_EXEC};
 
 	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
 		text[i] = 1;
@@ -74,12 +58,7 @@ static void begin(struct recording *recording)
 	text[(FENCE - TEXT) / 2 + 1] = 0x000f;
 	text[(FENCE - TEXT) / 2 + 2] = 0x0ff0;
 	*recording = (struct recording){0};
-	snprintf(recording->path, sizeof(recording->path), "%s/perf.data", folder);
-	snprintf(recording->binary, sizeof(recording->binary), "%s/program", folder);
-	assert_true(elf_file_write(&file, recording->binary));
-	mmap.path = recording->binary;
-	assert_null(pesa_perfdata_writer_create(recording->path, &options, &recording->writer));
-	assert_null(pesa_perfdata_write_mmap(recording->writer, &mmap, 1000));
+	recorded_program_begin(&recording->program, &options, text, sizeof(text));
 }
 
 /* A sample whose stack has these blocks. */
@@ -101,7 +80,8 @@ static void add(struct recording *recording, const struct ran *ran, size_t count
 			.to = i < count ? ran[i].start : TEXT,
 			.flags = (i ? (uint64_t)ran[i - 1].cycles << 4 : 0) |
 				 (i < count && ran[i].mispredicted ? PESA_BRANCH_MISPREDICTED : 2)};
-	assert_null(pesa_perfdata_write_sample(recording->writer, &sample, PERF_RECORD_MISC_USER));
+	assert_null(pesa_perfdata_write_sample(recording->program.writer, &sample,
+					       PERF_RECORD_MISC_USER));
 }
 
 static struct pesa_profile *profile;
@@ -115,10 +95,10 @@ static struct pesa_timed_compare *finish(struct recording *recording)
 	const struct pesa_timed_compare_totals *totals;
 
 	assert_non_null(timed);
-	assert_null(pesa_perfdata_writer_finish(recording->writer));
+	assert_null(pesa_perfdata_writer_finish(recording->program.writer));
 	pesa_profile_options_default(&load_options);
 	load_options.listener = pesa_timed_compare_listener(timed);
-	assert_null(pesa_profile_load(recording->path, &load_options, &profile));
+	assert_null(pesa_profile_load(recording->program.path, &load_options, &profile));
 	assert_null(pesa_mca_model_builtin("sifive-u74", &model));
 	pesa_compare_options_default(&options);
 	assert_null(pesa_timed_compare_predict(timed, profile, model, &options));
@@ -126,8 +106,7 @@ static struct pesa_timed_compare *finish(struct recording *recording)
 	assert_true(fabs(totals->compared + totals->no_text + totals->ordering +
 			 totals->unsupported + totals->mispredicted + totals->saturated +
 			 totals->warming - totals->cycles) < 1e-6 * totals->cycles + 1e-9);
-	unlink(recording->path);
-	unlink(recording->binary);
+	recorded_program_remove(&recording->program);
 	return timed;
 }
 
