@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import PESA, GUEST_CC, bail_out, check, end
+from counted_loops import build, program
+from tap import PESA, bail_out, check, end
 
 LOOPS = {
     "adds": (4000, "add a0, a0, a1; add a0, a0, a1; xor a0, a0, a1; add a2, a1, a1"),
@@ -54,47 +55,8 @@ SHARED = {
 TURNS = 24
 
 
-def program(loops):
-    return """
-	.option norvc
-	.bss
-	.balign 64
-data:	.space 64
-	.text
-	.globl _start
-_start:	li s1, TURNS
-	la s2, data
-	li a1, 3
-2:	CALLS
-	addi s1, s1, -1
-	bnez s1, 2b
-	li a0, 0
-	li a7, 93
-	ecall
-""".replace("CALLS", "; ".join(f"call {name}" for name in loops)).replace("TURNS", str(TURNS)) + "".join(f"""
-	.balign 64
-	.globl {name}
-	.type {name}, @function
-{name}:	li s0, {count}
-1:	{body}
-	addi s0, s0, -1
-	bnez s0, 1b
-	ret
-	.size {name}, . - {name}
-""" for name, (count, body) in loops.items())
-
-
 work = tempfile.mkdtemp(prefix="pesa-compare-")
 os.chdir(work)
-
-
-def build(text):
-    with open("program.s", "w", encoding="ascii") as out:
-        out.write(text)
-    made = subprocess.run([GUEST_CC, "-static", "-nostdlib", "-Wl,--build-id", "program.s", "-o", "program"],
-                          capture_output=True, text=True)
-    if made.returncode:
-        bail_out("cannot build the program:", made.stderr)
 
 
 def record(path, *words):
@@ -117,7 +79,7 @@ def near(measured, expected, share):
     return abs(measured - expected) <= share * expected
 
 
-build(program(LOOPS))
+build(program(LOOPS, TURNS))
 record("plain.data")
 bare = result("-i", "plain.data")
 check(bare["classes"] == [] and bare["regions"], "the core as the model has it: no finding", bare.get("error", bare["classes"]))
@@ -248,7 +210,7 @@ check(only.returncode == 0 and "in which state" in only.stderr and "rest of adds
       "samples without details: regions, and what else is possible", only.stderr + only.stdout[:300])
 check("significantly wrong" not in only.stdout and "nothing could be compared" in only.stdout,
       "and not that the model is right", only.stdout[:900])
-build(program(LOOPS).replace("li s1, 24", "li s1, 25"))
+build(program(LOOPS, TURNS + 1))
 changed = compare("-i", "plain.data")
 check("100.00% of all cycles are in code that cannot be read" in changed.stdout,
       "code that changed: its share is reported, what is unattributed for it included", changed.stdout[:600])
@@ -324,7 +286,7 @@ alone = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), PESA
 check(json.loads(alone.stdout) == result("-i", "missing.data"), "the result does not depend on the number of processors", "")
 
 # Two deviations: on the unchanged model, one hides most of the effect of the other.
-build(program(HIDING))
+build(program(HIDING, TURNS))
 record("hidden.data", "--set", "add.latency=3", "--set", "SiFiveP600IEXQ2.units=0")
 hidden = result("-i", "hidden.data")
 changes = [one["change"].split(".", 1)[1] for one in hidden["classes"]]
@@ -384,7 +346,7 @@ check(few["classes"] == [] and few["totals"]["measured"] > 0.9 * few["totals"]["
       "of few samples nearly all is on paths", (few["classes"], few["totals"]))
 
 # Ordering instructions: the model does not say which instructions wait for them.
-build(program(LOCKED))
+build(program(LOCKED, TURNS))
 record("locked.data")
 locked = result("-i", "locked.data")
 kinds = {one["text"].split()[0]: one for one in locked["ordering"]}
@@ -397,7 +359,7 @@ text = compare("-i", "locked.data")
 check("fence iorw,ow and its like; the model has no such instruction" in " ".join(text.stdout.replace("iorw, ow", "iorw,ow").split()),
       "the text names it", text.stdout[:900])
 
-build(program(FENCED))
+build(program(FENCED, TURNS))
 record("fenced.data")
 fenced = result("-i", "fenced.data")
 kinds = {one["text"].split()[0]: one for one in fenced["ordering"]}
@@ -405,7 +367,7 @@ check(kinds["fence"]["memory"] and not kinds["fence"]["drains"], "loads and stor
 check(fenced["classes"] == [] and near(fenced["totals"]["measured"], fenced["totals"]["predicted"], 0.05),
       "the time behind a fence is predicted, without a finding", (fenced["classes"], fenced["totals"]))
 
-build(program(WRITTEN))
+build(program(WRITTEN, TURNS))
 record("written.data")
 csr = result("-i", "written.data")
 check(csr["classes"] == [] and near(csr["totals"]["measured"], csr["totals"]["predicted"], 0.05), "the prediction begins anew behind a CSR write",
@@ -417,14 +379,14 @@ for core in ("ooo-4", "inorder-2"):
           f"{core}: without the noise of samples to the cycle", (csr["classes"], csr["totals"]))
 
 # Several findings that together replace others: removing one of them makes the prediction worse.
-build(program(STANDING))
+build(program(STANDING, TURNS))
 record("standing.data", "-c", "400", "--set", "ld.SiFiveP600LDST=4", "--set", "SiFiveP600LDST.units=1", "--set", "add.latency=3")
 standing = result("-i", "standing.data")
 check(sorted(one["change"].split(".", 1)[1] for one in standing["classes"]) == ["SiFiveP600LDST=4", "latency=3", "units=1"],
       "a pipe less, and not loads and stores that both occupy theirs for longer", standing.get("error", standing["classes"]))
 
 # Opcodes of an entry: one of them deviates, two of them by other numbers, all of them.
-build(program(SHARED))
+build(program(SHARED, TURNS))
 # In an in-order core, instructions that issue later hide nothing.
 for core, hidden in (("inorder-2", "moved"), ("ooo-4", "hidden")):
     record("plain.data", "--core", core)

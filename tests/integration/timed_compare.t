@@ -8,7 +8,8 @@ import re
 import shutil
 import tempfile
 
-from tap import PESA, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip
+from counted_loops import build, program
+from tap import PESA, bail_out, check, command, end, needs, plain_environment, skip
 
 DEPTH = 32
 LOOPS = {
@@ -25,46 +26,9 @@ LOOPS = {
 SEVERAL = ("jumps", "choice")
 PRODUCTS = {"products": 2, "mixture": 1}  # a chain of so many in an iteration
 TURNS = 24
-LINES = "\n".join(f"""
-	.balign 64
-	.globl {name}
-	.type {name}, @function
-{name}:	li s0, {count}
-1:	{body}
-	addi s0, s0, -1
-	bnez s0, 1b
-	ret
-	.size {name}, . - {name}""" for name, (count, body) in LOOPS.items())
-PROGRAM = f"""
-	.option norvc
-	.bss
-	.balign 64
-data:	.space 64
-	.text
-	.globl _start
-_start:	li s1, {TURNS}
-	la s2, data
-	li a1, 3
-	li a6, -1
-2:	{"; ".join(f"call {name}" for name in LOOPS)}
-	addi s1, s1, -1
-	bnez s1, 2b
-	li a0, 0
-	li a7, 93
-	ecall
-{LINES}
-"""
 work = tempfile.mkdtemp(prefix="pesa-timed-compare-")
 os.chdir(work)
 plain = plain_environment(work)
-
-
-def build():
-    with open("program.s", "w", encoding="ascii") as out:
-        out.write(PROGRAM)
-    made = command(GUEST_CC, "-static", "-nostdlib", "-Wl,--build-id", "program.s", "-o", "program")
-    if made.returncode:
-        bail_out("cannot build the program:", made.stderr.decode())
 
 
 def record(path, core, *words, sampler="lcofi", depth=DEPTH):
@@ -231,7 +195,7 @@ def check_mixed():
           "and refuses where there are none", refused)
 
 
-build()
+build(program(LOOPS, TURNS, "li a6, -1"))
 for name, model in (("inorder-2", "sifive-u74"), ("ooo-4", "sifive-p670")):
     check_planted(name, check_plain(name, model))
 check_text()
