@@ -86,6 +86,12 @@ struct stack {
 	uint64_t period;
 };
 
+/* A transfer that the core predicted, and these cycles before it. */
+#define BRANCH(from, to, cycles)        \
+	{                               \
+		from, to, cycles, false \
+	}
+
 static struct pesa_profile *profile;
 
 /* Write a recording of plain samples with these stacks, and load their blocks. */
@@ -186,9 +192,9 @@ static void a_sample_is_shared_among_the_blocks_of_its_stack(void **state)
 {
 	/* TEXT+8..+10 took 30 cycles, then TEXT+0..+6 10; the count of the oldest is of no block. */
 	static const struct stack stacks[] = {
-		{.entry = {{TEXT + 6, TEXT + 8, 10},
-			   {TEXT + 10, TEXT, 30},
-			   {TEXT + 6, TEXT + 8, 5000}}},
+		{.entry = {{TEXT + 6, TEXT + 8, 10, true},
+			   BRANCH(TEXT + 10, TEXT, 30),
+			   BRANCH(TEXT + 6, TEXT + 8, 5000)}},
 	};
 	struct pesa_timed_blocks *blocks = load(stacks, 1, ALL);
 	const struct pesa_timed_block *block;
@@ -200,7 +206,9 @@ static void a_sample_is_shared_among_the_blocks_of_its_stack(void **state)
 	assert_int_equal(block->last, TEXT + 6);
 	assert_true(fabs(block->cycles - PERIOD / 4.0) < 1e-6);
 	assert_true(fabs(block->executions - PERIOD / 40.0) < 1e-6);
+	assert_int_equal(block->mispredicted, 1);
 	block = pesa_timed_blocks_at(blocks, 1);
+	assert_int_equal(block->mispredicted, 0);
 	assert_int_equal(block->start, TEXT + 8);
 	assert_int_equal(block->last, TEXT + 10);
 	assert_true(fabs(block->cycles - 3 * PERIOD / 4.0) < 1e-6);
@@ -216,7 +224,8 @@ static void instructions_are_executed_with_their_blocks(void **state)
 {
 	/* TEXT+2..+6 25 times with 10 cycles, and TEXT..+4 25 times with 30: c.nop, of two bytes. */
 	static const struct stack stacks[] = {
-		{.entry = {{TEXT + 6, TEXT, 10}, {TEXT + 4, TEXT + 2, 30}, {TEXT + 6, TEXT, 0}}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 10), BRANCH(TEXT + 4, TEXT + 2, 30),
+			   BRANCH(TEXT + 6, TEXT, 0)}},
 	};
 	static const struct {
 		uint64_t executions, cycles;
@@ -246,8 +255,10 @@ static void slow_and_fast_parts_weigh_what_their_samples_stand_for(void **state)
 {
 	/* The same block: 10 cycles in half of the time, and 40 in the other half. */
 	static const struct stack stacks[] = {
-		{.entry = {{TEXT + 6, TEXT, 10}, {TEXT + 6, TEXT, 10}, {TEXT + 6, TEXT, 10}}},
-		{.entry = {{TEXT + 6, TEXT, 40}, {TEXT + 6, TEXT, 40}, {TEXT + 6, TEXT, 40}}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 10), BRANCH(TEXT + 6, TEXT, 10),
+			   BRANCH(TEXT + 6, TEXT, 10)}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 40), BRANCH(TEXT + 6, TEXT, 40),
+			   BRANCH(TEXT + 6, TEXT, 40)}},
 	};
 	struct pesa_timed_blocks *blocks = load(stacks, 2, ALL);
 	const struct pesa_timed_block *block = pesa_timed_blocks_at(blocks, 0);
@@ -268,9 +279,11 @@ static void slow_and_fast_parts_weigh_what_their_samples_stand_for(void **state)
 static void a_0_is_no_cycles_where_others_are_counted(void **state)
 {
 	static const struct stack stacks[] = {
-		{.entry = {{TEXT + 6, TEXT, 0}, {TEXT + 6, TEXT, 8}, {TEXT + 6, TEXT, 0}}},
-		{.entry = {{TEXT + 6, TEXT, 0}, {TEXT + 6, TEXT, 0}, {TEXT + 6, TEXT, 0}}},
-		{.entry = {{TEXT + 6, TEXT, 9}}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 0), BRANCH(TEXT + 6, TEXT, 8),
+			   BRANCH(TEXT + 6, TEXT, 0)}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 0), BRANCH(TEXT + 6, TEXT, 0),
+			   BRANCH(TEXT + 6, TEXT, 0)}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 9)}},
 		{.entry = {{0}}},
 	};
 	struct pesa_timed_blocks *blocks = load(stacks, 4, ALL);
@@ -291,11 +304,13 @@ static void what_is_no_straight_line_is_said_and_no_block(void **state)
 {
 	static const struct stack stacks[] = {
 		/* backwards; to another binary; too long; and one block */
-		{.entry = {{TEXT + 6, TEXT + 8, 1}, {TEXT + 6, TEXT + 8, 0}}},
-		{.entry = {{ELSEWHERE, TEXT, 2}, {TEXT + 2, TEXT + 8, 0}}},
-		{.entry = {{ELSEWHERE + PESA_TIMED_BLOCK_MOST, TEXT, 3}, {TEXT + 2, ELSEWHERE, 0}}},
-		{.entry = {{ELSEWHERE + PESA_TIMED_BLOCK_MOST - 2, TEXT, PESA_BRANCH_CYCLES_MOST},
-			   {TEXT + 2, ELSEWHERE, 0}}},
+		{.entry = {BRANCH(TEXT + 6, TEXT + 8, 1), BRANCH(TEXT + 6, TEXT + 8, 0)}},
+		{.entry = {BRANCH(ELSEWHERE, TEXT, 2), BRANCH(TEXT + 2, TEXT + 8, 0)}},
+		{.entry = {BRANCH(ELSEWHERE + PESA_TIMED_BLOCK_MOST, TEXT, 3),
+			   BRANCH(TEXT + 2, ELSEWHERE, 0)}},
+		{.entry = {BRANCH(ELSEWHERE + PESA_TIMED_BLOCK_MOST - 2, TEXT,
+				  PESA_BRANCH_CYCLES_MOST),
+			   BRANCH(TEXT + 2, ELSEWHERE, 0)}},
 	};
 	struct pesa_timed_blocks *blocks = load(stacks, 4, ALL);
 
@@ -311,7 +326,7 @@ static void what_is_no_straight_line_is_said_and_no_block(void **state)
 static void stacks_of_some_transfers_are_no_paths(void **state)
 {
 	static const struct stack stacks[] = {
-		{.entry = {{TEXT + 6, TEXT, 10}, {TEXT + 6, TEXT, 10}}},
+		{.entry = {BRANCH(TEXT + 6, TEXT, 10), BRANCH(TEXT + 6, TEXT, 10)}},
 	};
 	static const uint64_t filters[] = {
 		PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY_CALL,
