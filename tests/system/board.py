@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from tap import BUILD, CROSS, PESA, TOP  # noqa: E402
 RUN = os.path.join(TOP, "tools/board/run")
 BARE = os.path.join(TOP, "tests/system/bare")
 IN_TREE = os.environ.get("BOARD_DRIVER") == "tree"  # the driver is in the kernel of kernel/series, and no module
+EXACT = 1 << 14  # PERF_RECORD_MISC_EXACT_IP
 SPLITS = 100  # random splits of the samples of two profiles, to measure the noise
 # Messages with which the kernel reports an error.
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN:|UBSAN:|Oops|INFO: (?:possible|trying|task|rcu|suspicious)|Call Trace|"
@@ -71,6 +73,26 @@ def events(path):
     done = subprocess.run([PESA, "script", "--json", "--show-events", "--symfs", share, "-i", path],
                           capture_output=True, text=True, check=False, errors="replace")
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def marked_addresses(path):
+    """The kind (misc) and address of each sample of a perf.data file with PERF_SAMPLE_IP first, or behind an identifier."""
+    if not os.path.exists(path):
+        return []
+    with open(path, "rb") as file:
+        data = file.read()
+    attributes, _, start, size = struct.unpack_from("<4Q", data, 24)
+    sample_type = struct.unpack_from("<Q", data, attributes + 24)[0]
+    address = 16 if sample_type & 1 << 16 else 8  # PERF_SAMPLE_IDENTIFIER
+    found, at = [], start
+    while at + 8 <= start + size:
+        kind, misc, length = struct.unpack_from("<IHH", data, at)
+        if length < 8:
+            break
+        if kind == 9:
+            found.append((misc, struct.unpack_from("<Q", data, at + address)[0]))
+        at += length
+    return found
 
 
 def only_samples(records):

@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import tempfile
 
-from board import CROSS, FAULTS, TOP, board, compiled, core_with_transfers, events, instructions, is_user, kind_of_transfer, only_samples, read, script_parts, tap
+from board import FAULTS, TOP, board, compiled, core_with_transfers, events, instructions, is_user, kind_of_transfer, only_samples, read, script_parts, tap
+from series_each import selftest
 
 RECORD = "perf record -q -N -B -o"
 REFUSED = {
@@ -44,7 +45,6 @@ series = subprocess.run([f"{TOP}/tools/board/series", "--source"], capture_outpu
 if not tap.check(not series.returncode, "the patches apply", series.stderr[-2000:]):
     tap.end()
 source = series.stdout.strip()
-folder = f"{source}/tools/testing/selftests"
 program = compiled("calls", [f"{TOP}/tests/system/programs/calls.c"], "-static", "-fno-pie", "-no-pie")
 code = instructions(program)
 
@@ -53,8 +53,7 @@ def boot(script, *options):
     """Returns the parts of the output, and the samples of each event of each recording."""
     with tempfile.TemporaryDirectory(prefix="pesa-both-") as share:
         shutil.copy(program, f"{share}/calls")
-        subprocess.run([f"{CROSS}gcc", "-Wall", "-Werror", "-O2", "-static", f"-I{folder}", f"-I{source}/tools/include", "-o", f"{share}/sampling",
-                        f"{folder}/riscv/pmu/sampling.c", f"{folder}/riscv/pmu/loop.S"], check=True)
+        selftest(source, share)
         with open(f"{share}/script", "w", encoding="utf-8") as file:
             file.write(script)
         done = board("--harts", "1", "--core", core_with_transfers(share, 32), *options, "--share", share, "--console", f"{share}/console", "--",

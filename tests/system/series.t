@@ -2,21 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """kernel/series: each patch applies, satisfies checkpatch, and compiles without warnings by itself; sparse has nothing to say of new
 files; on harts with base Sspesa the kernel with all of them samples exact addresses (cycles:ppp), also where interrupts are off, and
-marks them; without the extension it refuses to.
+marks them; without the extension it refuses to.  series_each.py boots the kernel of each patch.
 """
 import fnmatch
-import glob
 import os
 import re
 import shutil
-import struct
 import subprocess
 import tempfile
 
-from board import CROSS, FAULTS, TOP, board, guest_program, read, script_parts, sparse, tap
+from board import CROSS, EXACT, FAULTS, TOP, board, guest_program, marked_addresses, read, script_parts, sparse, tap
+from series_each import PATCHES, RECORDINGS, apply, check_kernel
 
-PATCHES = sorted(glob.glob(os.path.join(TOP, "kernel/series/0*.patch")))
-EXACT = 1 << 14  # PERF_RECORD_MISC_EXACT_IP
 USER = 2  # PERF_RECORD_MISC_USER
 # What the patches change, and what includes the headers that they change.
 OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "arch/riscv/kernel/stacktrace.o", "drivers/perf/",
@@ -36,26 +33,6 @@ for event in cycles cycles:ppp; do
     echo "== calls $event"; record $event calls-$event.data dd if=/dev/zero of=/dev/null bs=1 count=10000
 done
 """
-
-
-def samples(path):
-    """The kind (misc) and address of each sample of a perf.data file with PERF_SAMPLE_IP first, or behind an identifier."""
-    if not os.path.exists(path):
-        return []
-    with open(path, "rb") as file:
-        data = file.read()
-    attributes, _, start, size = struct.unpack_from("<4Q", data, 24)
-    sample_type = struct.unpack_from("<Q", data, attributes + 24)[0]
-    address = 16 if sample_type & 1 << 16 else 8  # PERF_SAMPLE_IDENTIFIER
-    found, at = [], start
-    while at + 8 <= start + size:
-        kind, misc, length = struct.unpack_from("<IHH", data, at)
-        if length < 8:
-            break
-        if kind == 9:
-            found.append((misc, struct.unpack_from("<Q", data, at + address)[0]))
-        at += length
-    return found
 
 
 def boot(name, kernel, *options):
@@ -90,8 +67,7 @@ def check_steps(plain):
         checker = sparse(work)
         for patch in PATCHES:
             name = os.path.basename(patch)[:4]
-            with open(patch, "rb") as text:
-                done = subprocess.run(["patch", "-d", tree, "-p1", "--forward", "--fuzz=0", "--no-backup-if-mismatch"], stdin=text, capture_output=True, text=True, check=False)
+            done = apply(tree, patch)
             tap.check(not done.returncode, f"{name} applies", done.stdout)
             # Whether files are in MAINTAINERS is checked below: checkpatch asks for it whatever is there.
             done = subprocess.run([f"{source}/scripts/checkpatch.pl", f"--root={tree}", "--strict", "--no-signoff", "--no-tree", "-q",
@@ -139,30 +115,34 @@ precise = parts["precise"].split("\n")
 tap.check(precise[0] == "3" and "sspesa" in parts["precise"], "the kernel finds the extension", parts["precise"])
 for event in ("cycles:uppp", "cycles:ppp", "cycles:P"):
     # The board's counters do not distinguish modes: they count in the kernel as well.
-    got = [one for one in samples(f"{share}/{event}.data") if event != "cycles:uppp" or not one[1] >> 63]
+    got = [one for one in marked_addresses(f"{share}/{event}.data") if event != "cycles:uppp" or not one[1] >> 63]
     exact = [one for one in got if one[0] & EXACT]
     tap.check(len(got) > 20 and len(exact) > 0.9 * len(got), f"{event}: samples are marked as exact", (len(exact), len(got)))
 for event in ("cycles:u", "cycles"):
-    got = samples(f"{share}/{event}.data")
+    got = marked_addresses(f"{share}/{event}.data")
     tap.check(len(got) > 20 and not any(misc & EXACT for misc, _ in got), f"{event}: none is", len(got))
 # The hot loop is a few instructions that repeat: both see some of its addresses in user mode, which ones depends on how the period fits to it.
-known = {address >> 6 for _, address in samples(f"{share}/cycles:u.data")}
-same = [address >> 6 in known for misc, address in samples(f"{share}/cycles:uppp.data") if misc & USER == USER]
+known = {address >> 6 for _, address in marked_addresses(f"{share}/cycles:u.data")}
+same = [address >> 6 in known for misc, address in marked_addresses(f"{share}/cycles:uppp.data") if misc & USER == USER]
 tap.check(same and sum(same) > 0.5 * len(same), "exact addresses are of the code that runs", (sum(same), len(same)))
-kernel_in_user = [hex(address) for misc, address in samples(f"{share}/cycles:uppp.data") if address >> 63 and misc & EXACT]
+kernel_in_user = [hex(address) for misc, address in marked_addresses(f"{share}/cycles:uppp.data") if address >> 63 and misc & EXACT]
 tap.check(not kernel_in_user, "an event that excludes the kernel has no exact address of it", kernel_in_user[:5])
 # Entry and exit of the kernel run with interrupts off: an interrupt is never taken there.
 places = sorted(int(line.split()[0], 16) for line in precise if re.search(r"(handle|ret_from)_exception$", line))
 entry = range(places[0], places[1]) if len(places) == 2 else range(0)
-inside = {event: sum(address in entry for _, address in samples(f"{share}/calls-{event}.data")) for event in ("cycles", "cycles:ppp")}
+inside = {event: sum(address in entry for _, address in marked_addresses(f"{share}/calls-{event}.data")) for event in ("cycles", "cycles:ppp")}
 tap.check(entry and inside["cycles"] == 0 and inside["cycles:ppp"] > 0, "only exact samples are of code that keeps interrupts off", inside)
 shutil.rmtree(share)
 
 share, parts = boot("without Sspesa", series.stdout.strip())
 tap.check(parts["precise"].startswith("0\n"), "without the extension nothing is precise", parts["precise"])
 tap.check(status(parts["cycles:ppp"]) != 0, "cycles:ppp is refused", parts["cycles:ppp"])
-got = samples(f"{share}/cycles:P.data")
+got = marked_addresses(f"{share}/cycles:P.data")
 tap.check(status(parts["cycles:P"]) == 0 and len(got) > 20 and not any(misc & EXACT for misc, _ in got),
           "cycles:P takes what is possible, and marks nothing", (parts["cycles:P"], len(got)))
 shutil.rmtree(share)
+
+source = subprocess.run([os.path.join(TOP, "tools/board/series"), "--source"], capture_output=True, text=True, check=True).stdout.strip()
+works = check_kernel("with all patches", series.stdout.strip(), source)
+tap.check(works == set(RECORDINGS), "on harts that have everything, everything is recorded", works)
 tap.end()

@@ -4,6 +4,7 @@
 each event has the types and modes that it asked for, cycle counts are those of the code between, call stacks are those of the source
 and go with their tasks; pesa reads the recordings."""
 import collections
+import functools
 import json
 import os
 import re
@@ -11,8 +12,9 @@ import shutil
 import subprocess
 import tempfile
 
-from board import (CROSS, FAULTS, PESA, TOP, board, compiled, events, guest_program, instructions, kind_of_transfer, only_samples, read,
+from board import (FAULTS, PESA, TOP, board, compiled, events, guest_program, instructions, kind_of_transfer, only_samples, read,
                    script_parts, tap)
+from series_each import selftest
 
 DEPTH = 32
 FILTERS = {"any": ("cycles:uppp", "-j any,u"), "calls": ("cycles:uppp", "-j any_call,u"), "returns": ("cycles:uppp", "-j any_ret,u"),
@@ -93,13 +95,6 @@ def check_transfers(name, stacks):
     tap.check(wrong == 0, f"{name}: all are transfers of the program, of the kind that was asked for", kinds)
 
 
-def selftest(share):
-    """Compile the selftest of the patched source."""
-    folder = f"{source}/tools/testing/selftests"
-    subprocess.run([f"{CROSS}gcc", "-Wall", "-Werror", "-O2", "-static", f"-I{folder}", f"-I{source}/tools/include", "-o", f"{share}/sampling",
-                    f"{folder}/riscv/pmu/sampling.c", f"{folder}/riscv/pmu/loop.S"], check=True)
-
-
 def pesa(*words):
     return subprocess.run([PESA, *words], capture_output=True, text=True, check=False, errors="replace")
 
@@ -125,6 +120,7 @@ if not tap.check(not built.returncode, "the kernel with all patches builds", bui
     tap.end()
 series = built.stdout.strip()
 source = subprocess.run([os.path.join(TOP, "tools/board/series"), "--source"], capture_output=True, text=True, check=True).stdout.strip()
+its_selftest = functools.partial(selftest, source)
 
 # ---- Branch stacks
 program = compiled("calls", [f"{TOP}/tests/system/programs/calls.c"], "-static", "-fno-pie", "-no-pie")
@@ -216,12 +212,12 @@ tap.check(re.search(r"\d\d+ cycles", parts["turns"]) and re.search(r"\d\d+ instr
 shutil.rmtree(share)
 
 # ---- Harts without it
-share, parts = boot("without call stacks", REFUSAL, [selftest], "--property", "pesa-ctr-rasemu=off")
+share, parts = boot("without call stacks", REFUSAL, [its_selftest], "--property", "pesa-ctr-rasemu=off")
 tap.check("status 0" not in parts["lbr"] and "status" in parts["lbr"], "without RASEMU call stacks are refused", parts["lbr"])
 tap.check(re.search(r"pass:[1-9]\d* fail:0 .*skip:3 error:0", parts["selftest"]), "the selftest passes, and skips only samples of cycles",
           parts["selftest"][-1500:])
 shutil.rmtree(share)
-share, parts = boot("without Ssctr", REFUSAL, [selftest], "--property", "pesa-ctr-depth=0", "--property", "pesa-sspesa=off")
+share, parts = boot("without Ssctr", REFUSAL, [its_selftest], "--property", "pesa-ctr-depth=0", "--property", "pesa-sspesa=off")
 tap.check(re.search(r"pass:[1-9]\d* fail:0 .*skip:[1-9]\d* error:0", parts["selftest"]), "without both, the selftest finds them refused",
           parts["selftest"][-1500:])
 shutil.rmtree(share)
