@@ -43,6 +43,9 @@ extern struct platform_driver *const pesa_module_driver;
 #define riscv_pmu_claim(who, what) ((int)(what))
 #define riscv_pmu_release(who, what) ((void)(what))
 
+/* Nor has it a mark for the exact address of a sample. */
+#define SR_PERF_EXACT 0
+
 /* perf_sample_save_brstack() takes counters too since Linux 6.8, and in stable kernels. */
 #ifndef PESA_BRANCHES_HAVE_COUNTERS
 #define perf_sample_save_brstack(data, event, stack, ...) \

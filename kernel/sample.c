@@ -205,24 +205,31 @@ static noinline int pesa_deliver_other_mode(struct pesa_hart *hart, struct perf_
 		*regs = *task_pt_regs(current);
 	else
 		memset(regs, 0, sizeof(*regs));
-	regs->status = kernel ? regs->status | SR_PP : regs->status & ~SR_PP;
+	regs->status = (kernel ? regs->status | SR_PP : regs->status & ~SR_PP) | SR_PERF_EXACT;
 	regs->epc = pc;
 	return perf_event_overflow(event, &hart->data, regs);
 }
 
-/* Deliver a sample with the interrupted registers, with the sampled PC in place of epc. */
+/*
+ * Deliver a sample with the interrupted registers, with the sampled PC in place of epc, and the
+ * mark that it is exact.
+ */
 static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_event *event,
-					unsigned long pc, struct pt_regs *interrupted)
+					unsigned long pc, bool in_interrupt)
 {
-	unsigned long epc;
+	struct pt_regs *regs = *hart->interrupted;
+	unsigned long epc, status;
 	int stop;
 
-	if (!interrupted || pesa_is_kernel(pc) == user_mode(interrupted))
+	if (!in_interrupt || pesa_is_kernel(pc) == user_mode(regs))
 		return pesa_deliver_other_mode(hart, event, pc);
-	epc = interrupted->epc;
-	interrupted->epc = pc;
-	stop = perf_event_overflow(event, &hart->data, interrupted);
-	interrupted->epc = epc;
+	epc = regs->epc;
+	status = regs->status;
+	regs->epc = pc;
+	regs->status = status | SR_PERF_EXACT;
+	stop = perf_event_overflow(event, &hart->data, regs);
+	regs->epc = epc;
+	regs->status = status;
 	return stop;
 }
 
@@ -310,11 +317,11 @@ static noinline void pesa_drop_sample(struct pesa_hart *hart)
 }
 
 /*
- * Read the pending sample, rearm, and deliver the sample to perf.  `interrupted` is NULL outside of
- * the interrupt.  Returns nonzero if perf throttles the event.
+ * Read the pending sample, rearm, and deliver the sample to perf.  Returns nonzero if perf
+ * throttles the event.
  */
 static __always_inline int pesa_take_sample(struct pesa_pmu *pesa, struct pesa_hart *hart,
-					    struct perf_event *event, struct pt_regs *interrupted)
+					    struct perf_event *event, bool in_interrupt)
 {
 	struct pesa_record *record = &hart->record;
 	unsigned long interval = hart->interval, next;
@@ -363,7 +370,7 @@ static __always_inline int pesa_take_sample(struct pesa_pmu *pesa, struct pesa_h
 		pesa_save_branches(hart, event);
 	pesa_count(hart, PESA_RECORDED, 1);
 	unwritten = atomic64_read(&owner->lost_samples);
-	stop = pesa_deliver(hart, event, record->pc, interrupted);
+	stop = pesa_deliver(hart, event, record->pc, in_interrupt);
 	if (unlikely(atomic64_read(&owner->lost_samples) != unwritten))
 		pesa_take_back_lost(hart);
 	return stop;
@@ -372,7 +379,7 @@ static __always_inline int pesa_take_sample(struct pesa_pmu *pesa, struct pesa_h
 /* Take the pending sample outside of the interrupt. */
 static noinline void pesa_take_pending(struct pesa_hart *hart, struct perf_event *event)
 {
-	pesa_take_sample(hart->pmu, hart, event, NULL);
+	pesa_take_sample(hart->pmu, hart, event, false);
 }
 
 /* ---- The interrupt --------------------------------------------------------------------------- */
@@ -414,7 +421,7 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 		event = NULL;
 	if (likely(!hart->autorun_mode)) {
 		if (likely(event))
-			throttle = pesa_take_sample(pesa, hart, event, *hart->interrupted);
+			throttle = pesa_take_sample(pesa, hart, event, true);
 		else
 			pesa_drop_sample(hart);
 	} else {

@@ -8,6 +8,7 @@
 
 enum pesa_capability {
 	PESA_CAP_XLEN,
+	PESA_CAP_MAX_PRECISE,
 	PESA_CAP_COUNTER_BITS,
 	PESA_CAP_MINIMUM_PERIOD,
 	PESA_CAP_RETIRE_WIDTH,
@@ -41,6 +42,9 @@ static ssize_t pesa_cap_show(struct device *dev, struct device_attribute *attr, 
 	switch ((uintptr_t)container_of(attr, struct dev_ext_attribute, attr)->var) {
 	case PESA_CAP_XLEN:
 		return sysfs_emit(buffer, "%u\n", BITS_PER_LONG);
+	case PESA_CAP_MAX_PRECISE:
+		/* Of perf_event_attr.precise_ip: addresses are exact whatever is asked for. */
+		return sysfs_emit(buffer, "3\n");
 	case PESA_CAP_COUNTER_BITS:
 		return sysfs_emit(buffer, "%u\n", pesa->counter_bits);
 	case PESA_CAP_MINIMUM_PERIOD:
@@ -74,6 +78,7 @@ static ssize_t pesa_cap_show(struct device *dev, struct device_attribute *attr, 
 
 static struct attribute *pesa_cap_attributes[] = {
 	PESA_CAP(xlen, PESA_CAP_XLEN),
+	PESA_CAP(max_precise, PESA_CAP_MAX_PRECISE),
 	PESA_CAP(counter_bits, PESA_CAP_COUNTER_BITS),
 	PESA_CAP(minimum_period, PESA_CAP_MINIMUM_PERIOD),
 	PESA_CAP(retire_width, PESA_CAP_RETIRE_WIDTH),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The driver as a module on the kernel without patches, and in the kernel that kernel/series makes: both offer the same, and make the
-same recordings of the same program.
+same recordings of the same program; only the latter can mark the samples' addresses as exact.
 
 What the kernel does meanwhile differs, so that the sampled cycles do.  The statistic is that of profile.t: the distance of two profiles
 is compared with that of random splits of all their samples.  Interrupts that read branches, and periods that are always the same, disturb
@@ -10,7 +10,7 @@ import os
 import struct
 import tempfile
 
-from board import FAULTS, board, core_with_transfers, distance, events, guest_program, noise, only_samples, pesa_of_board, read, script_parts, tap
+from board import EXACT, FAULTS, board, core_with_transfers, distance, events, guest_program, marked_addresses, noise, only_samples, pesa_of_board, read, script_parts, tap
 
 PERIOD, ROUNDS = 10007, 300
 RECORD = "perf record -q -N -B -R -o"
@@ -26,6 +26,12 @@ echo 0 > /proc/sys/kernel/randomize_va_space
 echo "== sysfs"; cd /sys/bus/event_source/devices/pesa; for file in caps/* format/* events/*; do echo "$file $(cat $file)"; done; ls
 cd /share
 """ + "\n".join(f'echo "== {name}"; {command} > /dev/null; echo "status $?"' for name, command in RECORDINGS.items()) + "\n"
+PRECISE = "p pp ppp P"
+SCRIPT += f"""
+echo "== precise"; for precise in {PRECISE}; do
+    {RECORD} $precise.data -e pesa/cycles/$precise -c {PERIOD} dd if=/dev/zero of=/dev/null bs=1 count=2000 2> /dev/null; echo "status $?"
+done
+"""
 CAUSE_SHIFT = 22  # in shpmsdetailsdata
 FUNCTIONS = {"function": lambda sample: sample["symbol"]}
 BUCKETS = {
@@ -55,6 +61,14 @@ def record(form):
                   f"{form}: recordings are made", f"status {done.returncode}\n{done.stdout}{done.stderr}{console}")
         made = {name: only_samples(events(f"{share}/{name}.data")) for name in RECORDINGS}
         asked = {name: attributes(f"{share}/{name}.data") for name in RECORDINGS if os.path.exists(f"{share}/{name}.data")}
+        # AutoRun's are written by pesa record, which marks them itself.
+        names = [name for name in RECORDINGS if name != "autorun"] + PRECISE.split()
+        marks = {name: [misc & EXACT for misc, _ in marked_addresses(f"{share}/{name}.data")] for name in names}
+        modes = {address >> 63 for name in PRECISE.split() for _, address in marked_addresses(f"{share}/{name}.data")}
+    tap.check("max_precise 3\n" in parts.get("sysfs", "") and parts.get("precise", "").count("status 0") == len(PRECISE.split()) and modes == {0, 1},
+              f"{form}: each precision is taken, in both modes", f"{parts.get('sysfs')} {parts.get('precise')} {modes}")
+    tap.check(all(len(found) > 20 and all(found) == (form == "tree") == any(found) for found in marks.values()),
+              f"{form}: addresses are marked as exact where the kernel has a mark", {name: (len(found), sum(map(bool, found))) for name, found in marks.items()})
     return parts.get("sysfs", ""), made, asked
 
 
