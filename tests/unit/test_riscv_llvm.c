@@ -40,7 +40,7 @@ static const char *const not_in_llvm[] = {"FCVT_D_H_IN32X", "FCVT_H_D_IN32X"};
 struct answers {
 	char **texts;
 	size_t count;
-	char *output, *errors;
+	char *output;
 };
 
 static char *read_file(const char *path)
@@ -61,86 +61,98 @@ static char *read_file(const char *path)
 	return text;
 }
 
+/* Between words stands `lui t0, NUMBER`, which is valid everywhere, so that a word without a line is seen in
+ * the output.  What llvm-mc says of an invalid one, in a dozen writes, takes longer than all the rest. */
+static uint32_t marker(size_t i)
+{
+	return 0x2b7 | (uint32_t)(64 + i % 65536) << 12;
+}
+
+static bool is_marker(const char *line, size_t i)
+{
+	unsigned int number;
+
+	return line && sscanf(line, "lui %*[a-z0-9], %u", &number) == 1 &&
+	       number == marker(i) >> 12;
+}
+
+/* The next line with an instruction, without what surrounds it.  NULL: there is none. */
+static char *next_line(char *text, char **save)
+{
+	char *line = strtok_r(text, "\n", save);
+	size_t length;
+
+	while (line && (!strncmp(line, "\t.", 2) || !line[strspn(line, " \t")]))
+		line = strtok_r(NULL, "\n", save);
+	if (!line)
+		return NULL;
+	line += strspn(line, " \t");
+	length = strlen(line);
+	while (length && isspace((unsigned char)line[length - 1]))
+		line[--length] = '\0';
+	return line;
+}
+
+static void put_bytes(FILE *file, uint64_t bits, unsigned int length)
+{
+	for (unsigned int byte = 0; byte < length; byte++)
+		fprintf(file, "%c0x%02x", byte ? ',' : '[',
+			(unsigned int)(bits >> byte * 8 & 0xff));
+	fputs("]\n", file);
+}
+
 static void ask(const char *isa, unsigned int flags, const struct words *words,
 		struct answers *answers)
 {
-	char directory[] = "/tmp/pesa-test-XXXXXX", path[3][64], options[4096], command[8192];
+	char directory[] = "/tmp/pesa-test-XXXXXX", path[2][64], options[4096], command[8192];
 	char *line, *save = NULL;
-	bool *bad = calloc(words->count + 1, sizeof(*bad));
 	FILE *input;
 
-	assert_non_null(bad);
 	assert_non_null(mkdtemp(directory));
 	snprintf(path[0], sizeof(path[0]), "%s/in", directory);
 	snprintf(path[1], sizeof(path[1]), "%s/out", directory);
-	snprintf(path[2], sizeof(path[2]), "%s/err", directory);
 	input = fopen(path[0], "w");
 	assert_non_null(input);
 	for (size_t i = 0; i < words->count; i++) {
 		unsigned int length = pesa_insn_length(words->bits[i]);
 
-		if (length != 2 && length != 6)
-			length = 4;
-		for (unsigned int byte = 0; byte < length; byte++)
-			fprintf(input, "%c0x%02x", byte ? ',' : '[',
-				(unsigned int)(words->bits[i] >> byte * 8 & 0xff));
-		fputs("]\n", input);
+		put_bytes(input, marker(i), 4);
+		put_bytes(input, words->bits[i], length == 2 || length == 6 ? length : 4);
 	}
 	fclose(input);
 	oracle_options(isa, options, sizeof(options));
-	snprintf(command, sizeof(command), "%s --disassemble %s %s %s < %s > %s 2> %s",
+	snprintf(command, sizeof(command), "%s --disassemble %s %s %s < %s > %s 2> /dev/null",
 		 oracle_program(), options, flags & PESA_PRINT_NO_ALIASES ? "-M no-aliases" : "",
-		 flags & PESA_PRINT_NUMERIC ? "-M numeric" : "", path[0], path[1], path[2]);
+		 flags & PESA_PRINT_NUMERIC ? "-M numeric" : "", path[0], path[1]);
 	/* Its status is not 0 when there was an invalid word. */
 	assert_int_not_equal(system(command), -1);
 	answers->output = read_file(path[1]);
-	answers->errors = read_file(path[2]);
 	answers->count = words->count;
 	answers->texts = calloc(words->count + 1, sizeof(*answers->texts));
 	assert_non_null(answers->texts);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		unlink(path[i]);
 	rmdir(directory);
 
-	for (line = strtok_r(answers->errors, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		unsigned int number;
-
-		if (sscanf(line, "<stdin>:%u:%*u: warning: invalid instruction encoding",
-			   &number) != 1)
-			continue;
-		assert_in_range(number, 1, words->count);
-		bad[number - 1] = true;
-	}
-	line = strtok_r(answers->output, "\n", &save);
+	line = next_line(answers->output, &save);
 	for (size_t i = 0; i < words->count; i++) {
-		size_t length;
-
-		if (bad[i])
-			continue;
-		while (line && (!strncmp(line, "\t.", 2) || !line[strspn(line, " \t")]))
-			line = strtok_r(NULL, "\n", &save);
-		if (!line)
-			fail_msg("%s: fewer lines than instructions", command);
-		line += strspn(line, " \t");
-		length = strlen(line);
-		while (length && isspace((unsigned char)line[length - 1]))
-			line[--length] = '\0';
-		answers->texts[i] = line;
-		line = strtok_r(NULL, "\n", &save);
+		if (!is_marker(line, i))
+			fail_msg("%s: word %zu has not one line: %s", command, i,
+				 line ? line : "the output ends");
+		line = next_line(NULL, &save);
+		if (line && (!is_marker(line, i + 1) || words->bits[i] == marker(i + 1))) {
+			answers->texts[i] = line;
+			line = next_line(NULL, &save);
+		}
 	}
-	while (line && (!strncmp(line, "\t.", 2) || !line[strspn(line, " \t")]))
-		line = strtok_r(NULL, "\n", &save);
 	if (line)
 		fail_msg("%s: more lines than instructions: %s", command, line);
-	free(bad);
 }
 
 static void answers_free(struct answers *answers)
 {
 	free(answers->texts);
 	free(answers->output);
-	free(answers->errors);
 }
 
 /* ---- Comparison ---------------------------------------------------------------------------- */
