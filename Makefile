@@ -96,7 +96,10 @@ FLEET_LDLIBS := $(shell $(PKG_CONFIG) --libs $(FLEET_PACKAGES) 2>/dev/null)
 BROWSE_LDLIBS := $(shell $(PKG_CONFIG) --libs $(BROWSE_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
-SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+comma := ,
+# With clang, the fuzz targets are linked of the same objects: libFuzzer needs to see which ways they take.
+SANFLAGS := -fsanitize=$(if $(findstring clang,$(CC)),fuzzer-no-link$(comma))address,undefined \
+	-fno-sanitize-recover=undefined -fno-omit-frame-pointer
 CFLAGS_ALL += $(SANFLAGS)
 LDFLAGS_ALL += $(SANFLAGS)
 endif
@@ -185,7 +188,12 @@ $(completions): $(O)/share/completion/%: tools/gen/completion $(O)/bin/pesa $(O)
 	$(call say,GEN,$@)tools/gen/completion $(COMPLETION_PESA) $* > $@
 tests: $(tests) $(test_tools)
 benches: $(benches)
+ifeq ($(SAN)$(findstring clang,$(CC)),1clang)
 fuzzers: $(fuzzers)
+else
+fuzzers:
+	$(Q)$(MAKE) --no-print-directory O=$(O)-san SAN=1 CC=clang fuzzers
+endif
 
 # The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
 # Its speed is that of every recording.
@@ -214,7 +222,7 @@ plugin_lib := $(addprefix decoder/base/,distinct.c error.c hash_index.c regular_
 # Where the program is installed to concerns few files, so that installing compiles no other again.
 $(O)/paths: FORCE
 	$(call remember,$(LIBEXEC) $(DATADIR))
-paths_objects := $(O)/obj/tools/files/paths.o $(foreach tree,obj fuzz-obj,$(O)/$(tree)/daemon/pesad/base/config_keys.o)
+paths_objects := $(O)/obj/tools/files/paths.o $(O)/obj/daemon/pesad/base/config_keys.o
 $(paths_objects): $(O)/paths
 $(paths_objects): private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
@@ -252,10 +260,7 @@ $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: decoder/export/%.proto
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
-$(O)/fuzz-obj/gen/%.o: $(O)/gen/%.c $(O)/flags
-	@mkdir -p $(@D)
-	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
-$(O)/obj/decoder/export/pprof.o $(O)/fuzz-obj/decoder/export/pprof.o: $(O)/gen/pprof.pb-c.h
+$(O)/obj/decoder/export/pprof.o: $(O)/gen/pprof.pb-c.h
 
 # What runs while pesa is built is for this machine: the machine's own compiler where pesa is for another one.
 BUILD_CC ?= $(if $(filter $(shell uname -m)-%,$(shell $(CC) -dumpmachine 2>/dev/null)),$(CC),cc)
@@ -272,7 +277,7 @@ $(model_sources): $(O)/gen/models/%.c: decoder/mca/generated/models/%.model $(mo
 	$(call say,GEN,$@)$(model_tables) $* $< > $@
 
 # Their texts are included by the assembler, which no compiler reports.
-$(O)/obj/decoder/mca/model/builtin.o $(O)/fuzz-obj/decoder/mca/model/builtin.o: $(wildcard decoder/mca/generated/models/*.model)
+$(O)/obj/decoder/mca/model/builtin.o: $(wildcard decoder/mca/generated/models/*.model)
 
 # So are the styles and scripts of pages: those of tools/report/html/ by tools/report/html.c.
 page_parts := $(wildcard tools/*/html/*.css tools/*/html/*.js)
@@ -336,8 +341,8 @@ $(O)/obj/%.bpf.o: %.bpf.c $(O)/flags
 	$(call say,BPFCC,$<)$(BPF_CC) -target bpf -mcpu=v3 -Iinclude -I. $(bpf_include) -std=gnu11 -O2 -g \
 		-Wall -Wextra -Werror -MMD -MP -c -o $@ $<
 
-$(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: $(bpf_objects)
-$(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: private CPPFLAGS_ALL += \
+$(O)/obj/daemon/pesad/aggregate.o: $(bpf_objects)
+$(O)/obj/daemon/pesad/aggregate.o: private CPPFLAGS_ALL += \
 	-DPESA_BPF_DIRECTORY='"$(O)/obj/daemon/pesad/bpf"'
 
 $(O)/share/pesa/cores/%: tools/vcore/cores/%
@@ -352,17 +357,22 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
+# The files that see QEMU's header are compiled for each version of its API.
+plugin_api_sources := $(shell grep -rl --include='*.c' 'qemu_plugin\.h"' tools/vcore)
+plugin_sources := $(filter-out $(plugin_api_sources),$(vcore_sources) $(plugin_lib))
+plugin_objects := $(patsubst %.c,$(O)/vcore/%.o,$(plugin_sources)) $(patsubst $(O)/gen/%.c,$(O)/vcore/gen/%.o,$(model_sources))
+$(O)/vcore/%.o: %.c $(O)/plugin-flags
+	@mkdir -p $(@D)
+	$(call say,CC,"$< (plugin)")$(CC) $(CPPFLAGS_ALL) $(plugin_flags) -MMD -MP -c -o $@ $<
+$(O)/vcore/gen/%.o: $(O)/gen/%.c $(O)/plugin-flags
+	@mkdir -p $(@D)
+	$(call say,CC,"$< (plugin)")$(CC) $(CPPFLAGS_ALL) $(plugin_flags) -MMD -MP -c -o $@ $<
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/plugin-flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,"$$< (plugin API $(1))")$$(CC) $$(CPPFLAGS_ALL) -DQEMU_PLUGIN_API=$(1) $$(plugin_flags) \
 		-MMD -MP -c -o $$@ $$<
-$(O)/vcore-$(1)/gen/%.o: $(O)/gen/%.c $(O)/plugin-flags
-	@mkdir -p $$(@D)
-	$$(call say,CC,"$$< (plugin API $(1))")$$(CC) $$(CPPFLAGS_ALL) -DQEMU_PLUGIN_API=$(1) $$(plugin_flags) \
-		-MMD -MP -c -o $$@ $$<
-$(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(vcore_sources) $(plugin_lib)) \
-		$(patsubst $(O)/gen/%.c,$(O)/vcore-$(1)/gen/%.o,$(model_sources))
+$(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(plugin_api_sources)) $(plugin_objects)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)$$(CC) $$(plugin_flags) -shared -Wl,-Bsymbolic -o $$@ $$^ -lpthread -lm
 endef
@@ -390,16 +400,10 @@ $(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
-# Fuzz targets need clang's libFuzzer and an instrumented library: a tree of their own.
-FUZZ_CC ?= clang
-fuzz_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-$(O)/fuzz-obj/%.o: %.c $(O)/flags | $(version_header)
+# Fuzz targets need clang's libFuzzer, and the objects of SAN=1, where unit tests have them: that tree has both.
+$(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
-	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
-$(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(daemon_sources) $(lib_sources)) \
-		$(patsubst $(O)/gen/%.c,$(O)/fuzz-obj/gen/%.o,$(generated_sources))
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
 # The reference of the library, made of its headers; a public name without a comment is an error.
 DOC ?= $(O)/doc
@@ -422,7 +426,7 @@ plugins: $(plugins)
 tuned: all
 	$(if $(findstring clang,$(CC)),$(error make tuned: needs gcc, not $(CC)))
 	$(Q)rm -f $(O)/tuned
-	$(Q)find $(O)/vcore-* -name '*.gcda' -delete
+	$(Q)find $(O)/vcore $(O)/vcore-* -name '*.gcda' -delete
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) PROFILE=generate plugins
 	$(Q)tools/tune $(O)
 	$(Q)touch $(O)/tuned

@@ -132,7 +132,7 @@ for low, highs in RULES.items():
 
 # A header hides which of its functions are in which file: the objects tell.
 objects = {}
-for tree in ("obj", "vcore-1"):
+for tree in ("obj", "vcore", "vcore-1"):
     for name in sorted(sources):
         path = f"{tree}/{name[:-2]}.o"
         if name.endswith(".c") and name not in objects.values() and os.path.isfile(os.path.join(BUILD, path)):
