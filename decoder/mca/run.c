@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Running a block, on the fast path if it supports the run and nothing listens. */
+/* Running a block, on the fast path if it supports the run and nothing listens.  Where something does,
+ * a run without events first looks for a period. */
 #include "decoder/mca/engine/stimuli.h"
 #include "decoder/mca/engine/use.h"
 #include "decoder/mca/fast/fast.h"
+
+/* Cycles by which the search for a period goes on. */
+#define PERIOD_STEP 64
 
 static struct pesa_error *check_options(const struct pesa_mca_block *block,
 					const struct pesa_mca_run_options *options)
@@ -25,6 +29,35 @@ static bool is_listened_to(const struct pesa_mca_listener *listeners, unsigned i
 		if (listeners[i].kinds & ~MCA_COUNTED)
 			return true;
 	return false;
+}
+
+/* In order the reference engine itself searches, if nothing listens. */
+static struct pesa_error *find_period_in_order(const struct pesa_mca_block *block,
+					       const struct pesa_mca_run_options *options,
+					       struct mca_period *period)
+{
+	struct mca_run *run;
+	struct pesa_error *error = mca_run_start(block, options, NULL, 0, &run);
+
+	if (error)
+		return error;
+	while (!error && run->steady.searching && !run->done)
+		error = mca_run_cycles(run, run->now + PERIOD_STEP);
+	if (!error)
+		*period = run->steady.period;
+	mca_run_free(run);
+	return error;
+}
+
+static struct pesa_error *find_period(const struct pesa_mca_block *block,
+				      const struct pesa_mca_run_options *options,
+				      struct mca_period *period)
+{
+	if (mca_fast_serves(block, options))
+		return mca_fast_period(block, options, period);
+	return pesa_mca_model_is_out_of_order(block->model)
+		       ? NULL
+		       : find_period_in_order(block, options, period);
 }
 
 struct pesa_error *pesa_mca_cycle_stack_run(const struct pesa_mca_block *block,
@@ -50,15 +83,21 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				uint64_t *cycles)
 {
 	struct pesa_error *error = check_options(block, options);
+	bool listened_to = is_listened_to(listeners, count);
+	struct mca_period period = {0};
 	struct mca_run *run;
 
 	if (error)
 		return error;
-	if (!is_listened_to(listeners, count) && mca_fast_serves(block, options))
+	if (!listened_to && mca_fast_serves(block, options))
 		return mca_fast_run(block, options, listeners, count, cycles);
-	error = mca_run_start(block, options, listeners, count, &run);
+	if (listened_to && mca_period_is_wanted(options, listeners, count))
+		error = find_period(block, options, &period);
+	if (!error)
+		error = mca_run_start(block, options, listeners, count, &run);
 	if (error)
 		return error;
+	run->repetition.period = period;
 	error = mca_run_cycles(run, UINT64_MAX);
 	if (!error)
 		error = mca_use_send(&run->use, block, listeners, count);

@@ -300,6 +300,13 @@ enum pesa_mca_event_kind {
 	/** After the last cycle, for each instruction of the block and unit: what it used of it in the
 	 * whole run.  Who listens for nothing else does not keep a run from being extrapolated. */
 	PESA_MCA_USED,
+	/** A period begins that may be repeated: between two cycles, once in a run at most. */
+	PESA_MCA_PERIOD_BEGIN,
+	/** The run has found a steady state: what has happened since PESA_MCA_PERIOD_BEGIN happens
+	 * `times` more times now, for which no events are sent.  Later events have numbers as if it
+	 * had not.  Only if whoever listens for other kinds than PESA_MCA_USED listens for this one,
+	 * too. */
+	PESA_MCA_REPEATED,
 	PESA_MCA_EVENT_KINDS, /**< how many there are */
 };
 
@@ -339,7 +346,7 @@ struct pesa_mca_critical {
 struct pesa_mca_event {
 	enum pesa_mca_event_kind kind; /**< what happened */
 	unsigned int instruction; /**< number since the start of the run; modulo the block's size:
-				     which */
+				     which.  REPEATED: how many are left out in all */
 	unsigned int
 		micro_ops; /**< DISPATCHED: in this cycle; ISSUED, RETIRED: of the instruction */
 	unsigned int registers;			      /**< DISPATCHED: allocated, RETIRED: freed */
@@ -348,6 +355,7 @@ struct pesa_mca_event {
 	const struct pesa_mca_occupation *occupation; /**< ISSUED, USED: one */
 	unsigned int occupations;		      /**< how many */
 	uint64_t used;	    /**< USED: cycles of the occupation, in the place of its own */
+	uint64_t times;	    /**< REPEATED: how many */
 	uint64_t buffers;   /**< BUFFERS_*: resources of the model by bit */
 	uint64_t resources; /**< ISSUED, PRESSURE: units that were busy, by the engine's bit */
 	struct pesa_mca_critical critical_register; /**< ISSUED: by a register */
@@ -419,7 +427,9 @@ struct pesa_mca_run_options {
 	 * its result.  Out-of-order processors. */
 	bool free_order;
 	bool every_iteration; /**< execute all, even in a steady state without listeners */
-	bool pressure;	      /**< send PESA_MCA_PRESSURE events */
+	/** The events of so many iterations are sent, though a steady state is extrapolated. */
+	unsigned int first_iterations;
+	bool pressure;				/**< send PESA_MCA_PRESSURE events */
 	const struct pesa_mca_stimuli *stimuli; /**< NULL: nothing, as llvm-mca does */
 };
 
@@ -428,7 +438,8 @@ struct pesa_mca_run_options {
  * number of instructions in flight, not the number of iterations.
  *
  * With no listener, or none that wants a kind of event, a steady state is extrapolated: the number
- * of cycles is the same, but it takes little more time for more iterations.
+ * of cycles is the same, but it takes little more time for more iterations.  So it is with listeners
+ * that can count repeated events: PESA_MCA_REPEATED.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options,

@@ -140,6 +140,7 @@ static struct pesa_error *show(const struct mca_settings *settings,
 		{!tables && settings->timeline, mca_view_timeline},
 		{!tables && settings->cycle_stack, mca_view_cycle_stack},
 	};
+	struct pesa_mca_run_options run = settings->run;
 	struct pesa_mca_listener listeners[VIEWS_MAX];
 	struct mca_view views[VIEWS_MAX];
 	struct pesa_error *error = NULL;
@@ -153,9 +154,10 @@ static struct pesa_error *show(const struct mca_settings *settings,
 		listeners[count] = views[count].listener;
 		count++;
 	}
+	if (settings->timeline)
+		run.first_iterations = context->timeline_iterations;
 	if (!error && !tables)
-		error = pesa_mca_run(context->block, &settings->run, listeners, count,
-				     &context->cycles);
+		error = pesa_mca_run(context->block, &run, listeners, count, &context->cycles);
 	for (unsigned int i = 0; i < count; i++) {
 		if (!error && !json)
 			views[i].print(&views[i], text);

@@ -136,7 +136,7 @@ struct mca_use {
 	unsigned int units;
 	uint16_t first[MCA_RESOURCES_MAX + 1]; /* by bit of a resource: its first unit */
 };
-/* Listeners for other events need every one of them. */
+/* Listeners for other events need every one of them, or count repeated ones. */
 #define MCA_COUNTED (1u << PESA_MCA_USED)
 
 enum mca_buffers {
@@ -218,6 +218,15 @@ struct mca_snapshots {
 	uint64_t then_number, then_cycle; /* of the previous: instruction number, cycle */
 };
 
+/* ---- Repeated events (period.c) ---------------------------------------------------------------- */
+
+struct mca_repetition {
+	struct mca_period period; /* of this run, found by another one; cycles 0: none, or done */
+	uint64_t fetched;	  /* instructions fetched when the period began */
+	bool marked;		  /* PESA_MCA_PERIOD_BEGIN was sent: */
+	uint64_t then, then_number, then_retired; /* cycle, and counts at that time */
+};
+
 /* ---- The run --------------------------------------------------------------------------------- */
 
 struct mca_inflight_list {
@@ -283,6 +292,7 @@ struct mca_run {
 	struct mca_steady steady;
 	struct mca_snapshots snapshots;
 	struct mca_use use;
+	struct mca_repetition repetition;
 
 	/* out of order */
 	unsigned int dispatch_width, dispatch_available;
@@ -404,6 +414,12 @@ void mca_snapshot_init(struct mca_run *run);
 void mca_snapshot_cycle(struct mca_run *run);
 /* Write the state that determines later cycles into snapshots.now, without `ignored_parts`. */
 void mca_snapshot_write(struct mca_run *run);
+
+/* Whether all listeners count repeated events. */
+bool mca_period_is_wanted(const struct pesa_mca_run_options *options,
+			  const struct pesa_mca_listener *listeners, unsigned int count);
+/* Called after each cycle of a run of which a period is known. */
+void mca_period_cycle(struct mca_run *run);
 
 /* Latency of a result. */
 static inline int mca_result_latency(const struct mca_inflight *flight,

@@ -53,6 +53,8 @@ struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 		run->now++;
 		if (run->steady.searching && run->next_number >= run->steady.next)
 			mca_snapshot_cycle(run);
+		if (run->repetition.period.cycles)
+			mca_period_cycle(run);
 		if (run->error)
 			return take_error(run);
 		if (run->next_number + run->retired != run->fetched) {

@@ -215,8 +215,13 @@ static void skip_periods(struct mca_run *run)
 	uint64_t period = run->next_number - run->snapshots.then_number;
 	uint64_t times = (run->last_number - run->next_number - 1) / period;
 
+	run->steady.period = (struct mca_period){
+		.begin = run->snapshots.then_cycle,
+		.cycles = run->now - run->snapshots.then_cycle,
+		.instructions = period,
+	};
 	run->steady.searching = false;
-	run->steady.cycles = times * (run->now - run->snapshots.then_cycle);
+	run->steady.cycles = times * run->steady.period.cycles;
 	run->last_number -= times * period;
 	mca_use_repeat(&run->use, times);
 }

@@ -19,7 +19,15 @@
 
 #define MCA_SEEN 256
 
+/* What a search has found: from cycle `begin` on the run repeats itself. */
+struct mca_period {
+	uint64_t begin;
+	uint64_t cycles; /* 0: nothing was found */
+	uint64_t instructions;
+};
+
 struct mca_steady {
+	struct mca_period period;
 	bool searching, confirming;
 	uint64_t next;		/* instruction number of the next comparison */
 	uint64_t next_snapshot; /* instruction number before which no snapshot is taken */

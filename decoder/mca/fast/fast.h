@@ -205,6 +205,10 @@ struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options,
 				const struct pesa_mca_listener *listeners, unsigned int count,
 				uint64_t *cycles);
+/* The period in which the events of a run repeat themselves. */
+struct pesa_error *mca_fast_period(const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options,
+				   struct mca_period *period);
 /* Likewise, of one iteration, with its cycle stack. */
 struct pesa_error *mca_fast_stack(const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options,

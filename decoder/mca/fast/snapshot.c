@@ -221,8 +221,13 @@ static void skip_periods(struct mca_fast *fast)
 	uint32_t period = fast->tail - then->tail;
 	uint32_t times = (fast->last - fast->tail - 1) / period;
 
+	fast->steady.period = (struct mca_period){
+		.begin = then->now + fast->steady.cycles,
+		.cycles = fast->now - then->now,
+		.instructions = period,
+	};
 	fast->steady.searching = false;
-	fast->steady.cycles += times * (fast->now - then->now);
+	fast->steady.cycles += times * fast->steady.period.cycles;
 	fast->last -= times * period;
 	mca_use_repeat(&fast->use, times);
 }

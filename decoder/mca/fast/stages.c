@@ -8,6 +8,8 @@
 
 /* Typical arena size of a run. */
 #define BYTES 65536
+/* Cycles by which the search for a period goes on. */
+#define PERIOD_STEP 64
 
 static bool is_memory(const struct mca_fast_instruction *plan)
 {
@@ -654,6 +656,24 @@ struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 		error = mca_use_send(&fast.use, block, listeners, count);
 	if (!error)
 		*cycles = fast.now + fast.steady.cycles;
+	mca_fast_free(&fast);
+	return error;
+}
+
+struct pesa_error *mca_fast_period(const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options,
+				   struct mca_period *period)
+{
+	struct mca_fast fast;
+	/* Events tell which unit an instruction gets, as counts do. */
+	struct pesa_error *error = mca_fast_start(&fast, block, options, true);
+
+	if (error)
+		return error;
+	while (!error && fast.steady.searching && (fast.tail < fast.last || fast.head != fast.tail))
+		error = mca_fast_cycles(&fast, fast.now + PERIOD_STEP);
+	if (!error)
+		*period = fast.steady.period;
 	mca_fast_free(&fast);
 	return error;
 }

@@ -15,9 +15,9 @@ enum dependency { DEPENDENCY_NONE, DEPENDENCY_REGISTER, DEPENDENCY_MEMORY, DEPEN
 
 struct edge {
 	enum dependency kind;
-	uint64_t what; /* register, or mask of the resource */
-	uint64_t cost;
-	unsigned int from, to, frequency;
+	uint64_t what;		  /* register, or mask of the resource */
+	uint64_t cost, cost_then; /* then: when a period began */
+	unsigned int from, to, frequency, frequency_then;
 };
 
 struct node {
@@ -40,15 +40,20 @@ struct user {
 	bool used;
 };
 
+/* Cycles, of which there was pressure, by cause. */
+struct pressure_counts {
+	unsigned int all, held, by_resources, by_data, by_registers, by_memory;
+};
+
 struct bottleneck {
 	struct node *nodes;
 	struct held *held; /* by number modulo a power of two */
 	unsigned int held_size;
 	struct user *users; /* last user of each unit of each resource */
 	unsigned int *first_user;
-	unsigned int *distribution; /* by resource: cycles of pressure */
-	unsigned int cycles, pressure_cycles, resource_cycles, data_cycles, register_cycles,
-		memory_cycles;
+	unsigned int *distribution, *distribution_then; /* by resource: cycles of pressure */
+	struct pressure_counts cycles, cycles_then;
+	unsigned int left_out; /* instructions, of which no events are sent */
 	bool by_resources, by_registers, by_memory, stalled;
 };
 
@@ -156,14 +161,14 @@ static void end_cycle(struct bottleneck *bottleneck)
 {
 	bool by_data = bottleneck->by_registers || bottleneck->by_memory;
 
-	bottleneck->cycles++;
+	bottleneck->cycles.all++;
 	if (!bottleneck->by_resources && !by_data)
 		return;
-	bottleneck->pressure_cycles++;
-	bottleneck->register_cycles += bottleneck->by_registers;
-	bottleneck->memory_cycles += bottleneck->by_memory;
-	bottleneck->data_cycles += by_data;
-	bottleneck->resource_cycles += bottleneck->by_resources;
+	bottleneck->cycles.held++;
+	bottleneck->cycles.by_registers += bottleneck->by_registers;
+	bottleneck->cycles.by_memory += bottleneck->by_memory;
+	bottleneck->cycles.by_data += by_data;
+	bottleneck->cycles.by_resources += bottleneck->by_resources;
 	bottleneck->by_resources = bottleneck->by_registers = bottleneck->by_memory = false;
 }
 
@@ -362,8 +367,54 @@ static struct pesa_error *on_issued(struct mca_view *view, const struct pesa_mca
 		bottleneck->users[bottleneck->first_user[use->resource] + use->unit] =
 			(struct user){event->instruction, use->cycles, true};
 	}
-	return event->instruction == context->iterations * context->count - 1 ? finish_graph(view)
-									      : NULL;
+	return event->instruction + bottleneck->left_out == context->iterations * context->count - 1
+		       ? finish_graph(view)
+		       : NULL;
+}
+
+static void begin_period(struct mca_view *view)
+{
+	struct bottleneck *bottleneck = view->state;
+
+	bottleneck->cycles_then = bottleneck->cycles;
+	memcpy(bottleneck->distribution_then, bottleneck->distribution,
+	       pesa_mca_model_resources(view->context->model) * sizeof(*bottleneck->distribution));
+	for (unsigned int i = 0; i < 3 * view->context->count; i++)
+		for (unsigned int j = 0; j < bottleneck->nodes[i].edge_count; j++) {
+			struct edge *edge = &bottleneck->nodes[i].edges[j];
+
+			edge->cost_then = edge->cost;
+			edge->frequency_then = edge->frequency;
+		}
+}
+
+static void repeat_count(unsigned int *count, unsigned int then, uint64_t times)
+{
+	*count += times * (*count - then);
+}
+
+static void repeat_period(struct mca_view *view, const struct pesa_mca_event *event)
+{
+	struct bottleneck *bottleneck = view->state;
+	struct pressure_counts *now = &bottleneck->cycles, *then = &bottleneck->cycles_then;
+	uint64_t times = event->times;
+
+	bottleneck->left_out = event->instruction;
+	repeat_count(&now->all, then->all, times);
+	repeat_count(&now->held, then->held, times);
+	repeat_count(&now->by_resources, then->by_resources, times);
+	repeat_count(&now->by_data, then->by_data, times);
+	repeat_count(&now->by_registers, then->by_registers, times);
+	repeat_count(&now->by_memory, then->by_memory, times);
+	for (unsigned int i = 0; i < pesa_mca_model_resources(view->context->model); i++)
+		repeat_count(&bottleneck->distribution[i], bottleneck->distribution_then[i], times);
+	for (unsigned int i = 0; i < 3 * view->context->count; i++)
+		for (unsigned int j = 0; j < bottleneck->nodes[i].edge_count; j++) {
+			struct edge *edge = &bottleneck->nodes[i].edges[j];
+
+			edge->cost += times * (edge->cost - edge->cost_then);
+			repeat_count(&edge->frequency, edge->frequency_then, times);
+		}
 }
 
 static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
@@ -384,6 +435,12 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 		return on_pressure(view, event);
 	case PESA_MCA_STALLED:
 		bottleneck->stalled = true;
+		return NULL;
+	case PESA_MCA_PERIOD_BEGIN:
+		begin_period(view);
+		return NULL;
+	case PESA_MCA_REPEATED:
+		repeat_period(view, event);
 		return NULL;
 	default:
 		end_cycle(bottleneck);
@@ -507,27 +564,30 @@ static void print(struct mca_view *view, struct mca_text *text)
 {
 	const struct bottleneck *bottleneck = view->state;
 
-	if (!bottleneck->stalled || !bottleneck->pressure_cycles) {
+	if (!bottleneck->stalled || !bottleneck->cycles.held) {
 		mca_put_text(text, "\n\nNo resource or data dependency bottlenecks discovered.\n");
 		return;
 	}
 	mca_print(text, "\n\nCycles with backend pressure increase [ %.2f%% ]",
-		  mca_round((double)bottleneck->pressure_cycles * 100 / bottleneck->cycles, 2));
+		  mca_round((double)bottleneck->cycles.held * 100 / bottleneck->cycles.all, 2));
 	mca_print(text, "\nThroughput Bottlenecks: \n  Resource Pressure       [ %.2f%% ]",
-		  mca_round((double)bottleneck->resource_cycles * 100 / bottleneck->cycles, 2));
+		  mca_round((double)bottleneck->cycles.by_resources * 100 / bottleneck->cycles.all,
+			    2));
 	for (unsigned int i = 0; i < pesa_mca_model_resources(view->context->model); i++)
 		if (bottleneck->distribution[i])
 			mca_print(text, "\n  - %s  [ %.2f%% ]",
 				  pesa_mca_model_resource(view->context->model, i)->name,
 				  mca_round((double)bottleneck->distribution[i] * 100 /
-						    bottleneck->cycles,
+						    bottleneck->cycles.all,
 					    2));
 	mca_print(text, "\n  Data Dependencies:      [ %.2f%% ]",
-		  mca_round((double)bottleneck->data_cycles * 100 / bottleneck->cycles, 2));
+		  mca_round((double)bottleneck->cycles.by_data * 100 / bottleneck->cycles.all, 2));
 	mca_print(text, "\n  - Register Dependencies [ %.2f%% ]",
-		  mca_round((double)bottleneck->register_cycles * 100 / bottleneck->cycles, 2));
-	mca_print(text, "\n  - Memory Dependencies   [ %.2f%% ]\n",
-		  mca_round((double)bottleneck->memory_cycles * 100 / bottleneck->cycles, 2));
+		  mca_round((double)bottleneck->cycles.by_registers * 100 / bottleneck->cycles.all,
+			    2));
+	mca_print(
+		text, "\n  - Memory Dependencies   [ %.2f%% ]\n",
+		mca_round((double)bottleneck->cycles.by_memory * 100 / bottleneck->cycles.all, 2));
 	print_sequence(view, text);
 }
 
@@ -539,12 +599,12 @@ static struct json_object *json(struct mca_view *view)
 	const struct edge **sequence;
 	unsigned int length;
 
-	if (!bottleneck->stalled || !bottleneck->pressure_cycles) {
+	if (!bottleneck->stalled || !bottleneck->cycles.held) {
 		json_object_put(list);
 		mca_json_integer(object, "PressureIncreaseCycles", 0);
 		return object;
 	}
-	mca_json_integer(object, "DataDependencyCycles", bottleneck->data_cycles);
+	mca_json_integer(object, "DataDependencyCycles", bottleneck->cycles.by_data);
 	length = critical_sequence(view, &sequence);
 	for (unsigned int i = 0; i < length; i++) {
 		entry = json_object_new_object();
@@ -561,9 +621,9 @@ static struct json_object *json(struct mca_view *view)
 	}
 	free(sequence);
 	json_object_object_add(object, "DependencyEdge", list);
-	mca_json_integer(object, "MemoryDependencyCycles", bottleneck->memory_cycles);
-	mca_json_integer(object, "PressureIncreaseCycles", bottleneck->pressure_cycles);
-	mca_json_integer(object, "RegisterDependencyCycles", bottleneck->register_cycles);
+	mca_json_integer(object, "MemoryDependencyCycles", bottleneck->cycles.by_memory);
+	mca_json_integer(object, "PressureIncreaseCycles", bottleneck->cycles.held);
+	mca_json_integer(object, "RegisterDependencyCycles", bottleneck->cycles.by_registers);
 	list = json_object_new_array();
 	for (unsigned int i = 0; i < pesa_mca_model_resources(view->context->model); i++)
 		if (bottleneck->distribution[i]) {
@@ -574,8 +634,8 @@ static struct json_object *json(struct mca_view *view)
 			json_object_array_add(list, entry);
 		}
 	json_object_object_add(object, "ResourcePressure", list);
-	mca_json_integer(object, "ResourcePressureCycles", bottleneck->resource_cycles);
-	mca_json_integer(object, "TotalCycles", bottleneck->cycles);
+	mca_json_integer(object, "ResourcePressureCycles", bottleneck->cycles.by_resources);
+	mca_json_integer(object, "TotalCycles", bottleneck->cycles.all);
 	return object;
 }
 
@@ -592,6 +652,7 @@ static void free_state(struct mca_view *view)
 	free(bottleneck->users);
 	free(bottleneck->first_user);
 	free(bottleneck->distribution);
+	free(bottleneck->distribution_then);
 	free(bottleneck);
 }
 
@@ -606,7 +667,8 @@ struct pesa_error *mca_view_bottleneck(struct mca_view *view,
 		.listener = {on_event, view,
 			     1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_EXECUTED |
 				     1u << PESA_MCA_ISSUED | 1u << PESA_MCA_PRESSURE |
-				     1u << PESA_MCA_STALLED | 1u << PESA_MCA_CYCLE_END},
+				     1u << PESA_MCA_STALLED | 1u << PESA_MCA_CYCLE_END |
+				     MCA_VIEW_REPEATS},
 		.name = "BottleneckAnalysis",
 		.print = print,
 		.json = json,
@@ -620,8 +682,10 @@ struct pesa_error *mca_view_bottleneck(struct mca_view *view,
 	bottleneck->nodes = calloc(3 * (size_t)context->count, sizeof(*bottleneck->nodes));
 	bottleneck->first_user = calloc(resources + 1, sizeof(*bottleneck->first_user));
 	bottleneck->distribution = calloc(resources + 1, sizeof(*bottleneck->distribution));
+	bottleneck->distribution_then =
+		calloc(resources + 1, sizeof(*bottleneck->distribution_then));
 	if (!bottleneck->held || !bottleneck->nodes || !bottleneck->first_user ||
-	    !bottleneck->distribution)
+	    !bottleneck->distribution || !bottleneck->distribution_then)
 		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < resources; i++) {
 		bottleneck->first_user[i] = units;

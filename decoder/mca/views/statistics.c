@@ -12,6 +12,9 @@ struct histogram {
 	unsigned int size;
 	unsigned int now; /* in this cycle */
 	unsigned int total;
+	/* When a period began. */
+	unsigned int *then;
+	unsigned int then_size, then_total;
 };
 
 static struct pesa_error *histogram_cycle(struct histogram *histogram)
@@ -32,12 +35,38 @@ static struct pesa_error *histogram_cycle(struct histogram *histogram)
 	return NULL;
 }
 
+static struct pesa_error *histogram_mark(struct histogram *histogram)
+{
+	unsigned int *then = realloc(histogram->then, (histogram->size + 1) * sizeof(*then));
+
+	if (!then)
+		return pesa_error_no_memory();
+	if (histogram->size)
+		memcpy(then, histogram->cycles, histogram->size * sizeof(*then));
+	histogram->then = then;
+	histogram->then_size = histogram->size;
+	histogram->then_total = histogram->total;
+	return NULL;
+}
+
+/* What was counted since then is counted so many times more. */
+static void histogram_repeat(struct histogram *histogram, uint64_t times)
+{
+	for (unsigned int i = 0; i < histogram->size; i++)
+		histogram->cycles[i] +=
+			times * (histogram->cycles[i] -
+				 (i < histogram->then_size ? histogram->then[i] : 0));
+	histogram->total += times * (histogram->total - histogram->then_total);
+}
+
 static void free_histogram(struct mca_view *view)
 {
 	struct histogram *histogram = view->state; /* the first member of every state */
 
-	if (histogram)
+	if (histogram) {
 		free(histogram->cycles);
+		free(histogram->then);
+	}
 	free(histogram);
 }
 
@@ -50,20 +79,36 @@ static double percentage(double part, double total)
 
 struct dispatch {
 	struct histogram dispatched;
-	unsigned int stalls[PESA_MCA_STALL_KINDS];
+	unsigned int stalls[PESA_MCA_STALL_KINDS], stalls_then[PESA_MCA_STALL_KINDS];
 };
+
+static void repeat_stalls(struct dispatch *dispatch, uint64_t times)
+{
+	for (unsigned int i = 0; i < PESA_MCA_STALL_KINDS; i++)
+		dispatch->stalls[i] += times * (dispatch->stalls[i] - dispatch->stalls_then[i]);
+}
 
 static struct pesa_error *dispatch_event(void *data, const struct pesa_mca_event *event)
 {
 	struct dispatch *dispatch = ((struct mca_view *)data)->state;
 
-	if (event->kind == PESA_MCA_STALLED)
+	switch (event->kind) {
+	case PESA_MCA_STALLED:
 		dispatch->stalls[event->stall]++;
-	else if (event->kind == PESA_MCA_DISPATCHED)
+		return NULL;
+	case PESA_MCA_DISPATCHED:
 		dispatch->dispatched.now += event->micro_ops;
-	else
+		return NULL;
+	case PESA_MCA_PERIOD_BEGIN:
+		memcpy(dispatch->stalls_then, dispatch->stalls, sizeof(dispatch->stalls));
+		return histogram_mark(&dispatch->dispatched);
+	case PESA_MCA_REPEATED:
+		repeat_stalls(dispatch, event->times);
+		histogram_repeat(&dispatch->dispatched, event->times);
+		return NULL;
+	default:
 		return histogram_cycle(&dispatch->dispatched);
-	return NULL;
+	}
 }
 
 static void dispatch_print(struct mca_view *view, struct mca_text *text)
@@ -124,7 +169,7 @@ struct pesa_error *mca_view_dispatch(struct mca_view *view, const struct mca_vie
 		.context = context,
 		.listener = {dispatch_event, view,
 			     1u << PESA_MCA_STALLED | 1u << PESA_MCA_DISPATCHED |
-				     1u << PESA_MCA_CYCLE_END},
+				     1u << PESA_MCA_CYCLE_END | MCA_VIEW_REPEATS},
 		.name = "DispatchStatistics",
 		.print = dispatch_print,
 		.json = dispatch_json,
@@ -138,9 +183,10 @@ struct pesa_error *mca_view_dispatch(struct mca_view *view, const struct mca_vie
 
 struct scheduler {
 	struct histogram issued;
+	uint64_t seen; /* bit mask of buffers with entries so far */
 	struct {
 		unsigned int used, most;
-		uint64_t sum;
+		uint64_t sum, then;
 	} buffer[64];
 };
 
@@ -154,6 +200,7 @@ static struct pesa_error *scheduler_event(void *data, const struct pesa_mca_even
 		scheduler->issued.now += event->micro_ops;
 		break;
 	case PESA_MCA_BUFFERS_RESERVED:
+		scheduler->seen |= event->buffers;
 		for (rest = event->buffers; rest; rest &= rest - 1)
 			scheduler->buffer[__builtin_ctzll(rest)].used++;
 		break;
@@ -161,8 +208,20 @@ static struct pesa_error *scheduler_event(void *data, const struct pesa_mca_even
 		for (rest = event->buffers; rest; rest &= rest - 1)
 			scheduler->buffer[__builtin_ctzll(rest)].used--;
 		break;
+	case PESA_MCA_PERIOD_BEGIN:
+		for (unsigned int i = 0; i < 64; i++)
+			scheduler->buffer[i].then = scheduler->buffer[i].sum;
+		return histogram_mark(&scheduler->issued);
+	case PESA_MCA_REPEATED:
+		for (unsigned int i = 0; i < 64; i++)
+			scheduler->buffer[i].sum += event->times * (scheduler->buffer[i].sum -
+								    scheduler->buffer[i].then);
+		histogram_repeat(&scheduler->issued, event->times);
+		break;
 	default:
-		for (unsigned int i = 0; i < 64; i++) {
+		for (rest = scheduler->seen; rest; rest &= rest - 1) {
+			unsigned int i = __builtin_ctzll(rest);
+
 			scheduler->buffer[i].sum += scheduler->buffer[i].used;
 			if (scheduler->buffer[i].used > scheduler->buffer[i].most)
 				scheduler->buffer[i].most = scheduler->buffer[i].used;
@@ -234,7 +293,8 @@ struct pesa_error *mca_view_scheduler(struct mca_view *view, const struct mca_vi
 		.context = context,
 		.listener = {scheduler_event, view,
 			     1u << PESA_MCA_ISSUED | 1u << PESA_MCA_BUFFERS_RESERVED |
-				     1u << PESA_MCA_BUFFERS_RELEASED | 1u << PESA_MCA_CYCLE_END},
+				     1u << PESA_MCA_BUFFERS_RELEASED | 1u << PESA_MCA_CYCLE_END |
+				     MCA_VIEW_REPEATS},
 		.print = scheduler_print,
 		.free = free_histogram,
 		.state = calloc(1, sizeof(struct scheduler)),
@@ -247,25 +307,34 @@ struct pesa_error *mca_view_scheduler(struct mca_view *view, const struct mca_vi
 struct retire {
 	struct histogram retired;
 	unsigned int used, most;
-	uint64_t sum;
+	uint64_t sum, then;
 };
 
 static struct pesa_error *retire_event(void *data, const struct pesa_mca_event *event)
 {
 	struct retire *retire = ((struct mca_view *)data)->state;
 
-	if (event->kind == PESA_MCA_DISPATCHED) {
+	switch (event->kind) {
+	case PESA_MCA_DISPATCHED:
 		retire->used += event->micro_ops;
-	} else if (event->kind == PESA_MCA_RETIRED) {
+		return NULL;
+	case PESA_MCA_RETIRED:
 		retire->used -= event->micro_ops;
 		retire->retired.now++;
-	} else {
+		return NULL;
+	case PESA_MCA_PERIOD_BEGIN:
+		retire->then = retire->sum;
+		return histogram_mark(&retire->retired);
+	case PESA_MCA_REPEATED:
+		retire->sum += event->times * (retire->sum - retire->then);
+		histogram_repeat(&retire->retired, event->times);
+		return NULL;
+	default:
 		if (retire->used > retire->most)
 			retire->most = retire->used;
 		retire->sum += retire->used;
 		return histogram_cycle(&retire->retired);
 	}
-	return NULL;
 }
 
 static void retire_print(struct mca_view *view, struct mca_text *text)
@@ -295,7 +364,7 @@ struct pesa_error *mca_view_retire(struct mca_view *view, const struct mca_view_
 		.context = context,
 		.listener = {retire_event, view,
 			     1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_RETIRED |
-				     1u << PESA_MCA_CYCLE_END},
+				     1u << PESA_MCA_CYCLE_END | MCA_VIEW_REPEATS},
 		.print = retire_print,
 		.free = free_histogram,
 		.state = calloc(1, sizeof(struct retire)),
@@ -306,21 +375,29 @@ struct pesa_error *mca_view_retire(struct mca_view *view, const struct mca_view_
 /* ---- Register file --------------------------------------------------------------------------- */
 
 struct registers {
-	unsigned int used, most, total;
+	unsigned int used, most, total, then;
 };
 
 static struct pesa_error *registers_event(void *data, const struct pesa_mca_event *event)
 {
 	struct registers *registers = ((struct mca_view *)data)->state;
 
-	if (event->kind == PESA_MCA_RETIRED) {
+	switch (event->kind) {
+	case PESA_MCA_RETIRED:
 		registers->used -= event->registers;
-		return NULL;
+		break;
+	case PESA_MCA_PERIOD_BEGIN:
+		registers->then = registers->total;
+		break;
+	case PESA_MCA_REPEATED:
+		registers->total += event->times * (registers->total - registers->then);
+		break;
+	default:
+		registers->used += event->registers;
+		registers->total += event->registers;
+		if (registers->used > registers->most)
+			registers->most = registers->used;
 	}
-	registers->used += event->registers;
-	registers->total += event->registers;
-	if (registers->used > registers->most)
-		registers->most = registers->used;
 	return NULL;
 }
 
@@ -338,7 +415,7 @@ struct pesa_error *mca_view_registers(struct mca_view *view, const struct mca_vi
 	*view = (struct mca_view){
 		.context = context,
 		.listener = {registers_event, view,
-			     1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_RETIRED},
+			     1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_RETIRED | MCA_VIEW_REPEATS},
 		.print = registers_print,
 		.free = mca_view_free_state,
 		.state = calloc(1, sizeof(struct registers)),

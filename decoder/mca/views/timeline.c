@@ -59,6 +59,9 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 		timeline->cycle++;
 		return NULL;
 	}
+	/* Its instructions have retired: struct pesa_mca_run_options, first_iterations. */
+	if (event->kind == PESA_MCA_REPEATED)
+		return NULL;
 	if (event->instruction >= timeline->entries)
 		return NULL;
 	entry = &timeline->entry[event->instruction];
@@ -277,7 +280,7 @@ struct pesa_error *mca_view_timeline(struct mca_view *view, const struct mca_vie
 			     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
 				     1u << PESA_MCA_BUFFERS_RESERVED | 1u << PESA_MCA_READY |
 				     1u << PESA_MCA_ISSUED | 1u << PESA_MCA_EXECUTED |
-				     1u << PESA_MCA_RETIRED},
+				     1u << PESA_MCA_RETIRED | 1u << PESA_MCA_REPEATED},
 		.name = "TimelineView",
 		.print = print,
 		.json = json,

@@ -15,6 +15,9 @@
 #include "pesa/csr.h"
 #include "pesa/mca.h"
 
+/* Views add up what repeats itself. */
+#define MCA_VIEW_REPEATS (1u << PESA_MCA_PERIOD_BEGIN | 1u << PESA_MCA_REPEATED)
+
 /* Text with columns, as LLVM counts them (tabs are 8 wide). */
 struct mca_text {
 	FILE *stream;
