@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """kernel/series: each patch applies, satisfies checkpatch, and compiles without warnings by itself; sparse has nothing to say of new
-files; on harts with base Sspesa the kernel with all of them samples exact addresses (cycles:ppp), also where interrupts are off, and
-marks them; without the extension it refuses to.  series_each.py boots the kernel of each patch.
+files, nor dt-schema of the binding of shpmsdetails; on harts with base Sspesa the kernel with all of them samples exact addresses
+(cycles:ppp), also where interrupts are off, and marks them; without the extension it refuses to.  series_each.py boots the kernel of
+each patch.
 """
 import fnmatch
 import os
@@ -14,6 +15,7 @@ import tempfile
 from board import CROSS, EXACT, FAULTS, TOP, board, guest_program, marked_addresses, read, script_parts, sparse, tap
 from series_each import PATCHES, RECORDINGS, apply, check_kernel
 
+BINDING = "riscv,shpmsdetails.yaml"
 USER = 2  # PERF_RECORD_MISC_USER
 # What the patches change, and what includes the headers that they change.
 OBJECTS = ["arch/riscv/kernel/cpufeature.o", "arch/riscv/kernel/perf_callchain.o", "arch/riscv/kernel/stacktrace.o", "drivers/perf/",
@@ -82,9 +84,38 @@ def check_steps(plain):
             tap.check(not done.returncode and not reported, "sparse has nothing to say of new files", done.stderr[-1500:])
         else:
             tap.skip("sparse", tap.needs("sparse"))
+        check_binding(tree, work, f"{plain}/scripts/dtc/dtc")
         check_files(tree)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def check_binding(tree, work, compiler):
+    """What `make dt_binding_check` does, with the programs that it runs: it refuses those of Debian 12, which are older than it asks for."""
+    if not all(map(shutil.which, ("dt-doc-validate", "dt-extract-example", "dt-mk-schema", "dt-validate"))):
+        tap.skip("the binding", tap.needs("dt-schema"))
+        return
+    bindings = f"{tree}/Documentation/devicetree/bindings"
+    binding, schema = f"{bindings}/perf/{BINDING}", f"{work}/schema"
+
+    def said(*words):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr + (f"status {done.returncode}" if done.returncode else "")
+
+    def of_example(change):
+        """What is said of the binding's example, whose source change() has changed."""
+        source, blob = f"{work}/example.dts", f"{work}/example.dtb"
+        example = subprocess.run(["dt-extract-example", binding], stdout=subprocess.PIPE, text=True, check=True).stdout
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(change(example))
+        return said(compiler, "-q", "-O", "dtb", "-o", blob, source) + said("dt-validate", "-s", schema, blob)
+
+    with open(schema, "w", encoding="utf-8") as file:
+        subprocess.run(["dt-mk-schema", "-j", f"{bindings}/vendor-prefixes.yaml", binding], stdout=file, check=True)
+    why = said("dt-doc-validate", "-u", bindings, binding) + of_example(lambda text: text)
+    tap.check(not why, "the binding of shpmsdetails is one, and its example keeps to it", why)
+    wrong = of_example(lambda text: text.replace("discarded-count;", "discarded-counts;"))
+    tap.check("'discarded-counts' does not match" in wrong, "a property that it does not have is found", wrong)
 
 
 def check_files(tree):
@@ -94,8 +125,7 @@ def check_files(tree):
         driver = f"{tree}/drivers/perf/riscv_pesa"
         differ = [name for name in sorted({*os.listdir(work), *os.listdir(driver)} - {"Makefile"}) if read(f"{work}/{name}") != read(f"{driver}/{name}")]
     tap.check(not differ, "the driver's files in the tree are those of kernel/", differ)
-    binding = "riscv,shpmsdetails.yaml"
-    tap.check(read(f"{tree}/Documentation/devicetree/bindings/perf/{binding}") == read(f"{TOP}/Documentation/devicetree/{binding}") != "",
+    tap.check(read(f"{tree}/Documentation/devicetree/bindings/perf/{BINDING}") == read(f"{TOP}/Documentation/devicetree/{BINDING}") != "",
               "and the binding is that of Documentation")
     patterns = re.findall(r"^F:\t(\S+)", read(f"{tree}/MAINTAINERS"), re.M)
     added = [name for patch in PATCHES for name in re.findall(r"^--- /dev/null\n\+\+\+ b/(\S+)", read(patch), re.M)]
