@@ -69,6 +69,8 @@ struct pesa_error *compare_make_model(const struct pesa_mca_model *base,
 		(*model)->retire_width = core->retire_width;
 	if (core->reorder_buffer && out_of_order)
 		(*model)->reorder_buffer = core->reorder_buffer;
+	if (!out_of_order)
+		core->integer_results = core->float_results = 0;
 	if (!core->mispredict_penalty)
 		core->mispredict_penalty = pesa_mca_model_mispredict_penalty(*model);
 	return NULL;
@@ -198,6 +200,8 @@ static struct pesa_mca_run_options run_options_of(const struct pesa_compare_core
 		.dispatch_width = core->dispatch_width,
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,
+		.integer_results = core->integer_results,
+		.float_results = core->float_results,
 		.store_ports = core->store_ports,
 		.store_latency = core->store_latency,
 		.stimuli = given,
@@ -224,7 +228,6 @@ struct pesa_error *compare_path_listen(const struct compare_predictor *predictor
 	uint64_t cycles;
 
 	options.pressure = true;
-	options.register_file_size = predictor->result_registers;
 	return pesa_mca_run(block, &options, listeners, count, &cycles);
 }
 

@@ -33,10 +33,9 @@ struct compare_predictor {
 	/* Out of order: units that are occupied for at least so many cycles are taken in program order;
 	 * 0: by what is ready. */
 	unsigned int ordered_cycles;
-	unsigned int result_registers; /* of compare_path_listen(); 0: unlimited */
-	struct memo *memo;	       /* predictions of paths */
-	unsigned int threads;	       /* that execute paths, at least 1 */
-	uint64_t instructions;	       /* number executed so far */
+	struct memo *memo;     /* predictions of paths */
+	unsigned int threads;  /* that execute paths, at least 1 */
+	uint64_t instructions; /* number executed so far */
 };
 
 /* The threads of a predictor if the caller wants `wanted`; 0: one for each processor that the process

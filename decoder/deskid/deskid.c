@@ -281,8 +281,6 @@ static struct pesa_error *make_model(struct pesa_deskid *deskid, const struct pe
 	deskid->predictor = (struct compare_predictor){
 		.processor = deskid->options.processor,
 		.core = deskid->options.core,
-		.result_registers =
-			deskid->out_of_order ? deskid->options.core.result_registers : 0,
 	};
 	return compare_make_model(base, &deskid->predictor, &deskid->model);
 }

@@ -116,7 +116,7 @@ static void a_load_of_two_stores_waits_for_the_newer_one(void **state)
 	"class add uops=1 latency=1 uses=ALU\n"      \
 	"\tADDI SD\n"                                \
 	"class load uops=1 latency=4 uses=ALU\n"     \
-	"\tLD\n"                                     \
+	"\tLD FLD\n"                                 \
 	"class product uops=1 latency=20 uses=ALU\n" \
 	"\tMUL\n"                                    \
 	"end\n"
@@ -341,11 +341,28 @@ static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
 
 /* ---- The store queue ------------------------------------------------------------------------- */
 
+/* The cycles of a line that is executed `options->iterations` times. */
+static uint64_t cycles_of_repeated(const char *line, const struct pesa_mca_run_options *options)
+{
+	const struct pesa_mca_block_options block_options = {0};
+	struct pesa_mca_instruction instruction = {
+		.insn = assemble("rv64imafd", line, strlen(line)), .latency = -1};
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	uint64_t cycles;
+
+	assert_null(pesa_mca_model_parse("text", model_text, strlen(model_text), &model));
+	assert_null(pesa_mca_block_create(model, &instruction, 1, &block_options, &block));
+	assert_null(pesa_mca_run(block, options, NULL, 0, &cycles));
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
 /* The cycles of so many independent stores, with a queue of one entry or more. */
 static uint64_t cycles_of_stores(unsigned int stores, unsigned int entries, unsigned int ports,
 				 unsigned int latency)
 {
-	const struct pesa_mca_block_options block_options = {0};
 	const struct pesa_mca_run_options options = {
 		.iterations = stores,
 		.free_order = true,
@@ -353,18 +370,8 @@ static uint64_t cycles_of_stores(unsigned int stores, unsigned int entries, unsi
 		.store_ports = ports,
 		.store_latency = latency,
 	};
-	struct pesa_mca_instruction instruction = {
-		.insn = assemble("rv64imafd", "sd a0, 0(a1)", 12), .latency = -1};
-	struct pesa_mca_model *model;
-	struct pesa_mca_block *block;
-	uint64_t cycles;
 
-	assert_null(pesa_mca_model_parse("text", model_text, strlen(model_text), &model));
-	assert_null(pesa_mca_block_create(model, &instruction, 1, &block_options, &block));
-	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
-	pesa_mca_block_free(block);
-	pesa_mca_model_free(model);
-	return cycles;
+	return cycles_of_repeated("sd a0, 0(a1)", &options);
 }
 
 static void a_store_leaves_its_queue_when_it_is_in_the_cache(void **state)
@@ -380,6 +387,47 @@ static void a_store_leaves_its_queue_when_it_is_in_the_cache(void **state)
 	/* Few: each of them is taken anew once in the cycles that one store takes. */
 	assert_true(cycles_of_stores(400, 4, 1, 8) < cycles_of_stores(400, 2, 1, 8));
 	assert_true(cycles_of_stores(400, 4, 1, 8) > cycles_of_stores(400, 4, 0, 0));
+}
+
+/* ---- Registers of results -------------------------------------------------------------------- */
+
+static void results_of_each_kind_have_registers_of_their_own(void **state)
+{
+	static const struct {
+		const char *line;
+		bool integer, floating;
+	} lines[] = {
+		{"mul a0, a1, a2", true, false},    {"ld a0, 0(a1)", true, false},
+		{"fld fa0, 0(a1)", false, true},    {"sd a0, 0(a1)", false, false},
+		{"mul zero, a1, a2", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		uint64_t unlimited = cycles_of_repeated(
+			lines[i].line, &(struct pesa_mca_run_options){.iterations = 100});
+
+		for (unsigned int size = 1; size < 12; size++) {
+			/* All results share this file, as in llvm-mca. */
+			uint64_t shared = cycles_of_repeated(
+				lines[i].line,
+				&(struct pesa_mca_run_options){.iterations = 100,
+							       .register_file_size = size});
+
+			assert_int_equal(cycles_of_repeated(lines[i].line,
+							    &(struct pesa_mca_run_options){
+								    .iterations = 100,
+								    .integer_results = size}),
+					 lines[i].integer ? shared : unlimited);
+			assert_int_equal(cycles_of_repeated(
+						 lines[i].line,
+						 &(struct pesa_mca_run_options){
+							 .iterations = 100, .float_results = size}),
+					 lines[i].floating ? shared : unlimited);
+			assert_true(size > 1 || shared > unlimited ||
+				    !(lines[i].integer || lines[i].floating));
+		}
+	}
 }
 
 /* ---- Barriers -------------------------------------------------------------------------------- */
@@ -580,6 +628,7 @@ int main(void)
 		cmocka_unit_test(a_unit_may_be_taken_in_program_order),
 		cmocka_unit_test(in_free_order_a_store_does_not_wait_for_older_loads),
 		cmocka_unit_test(a_store_leaves_its_queue_when_it_is_in_the_cache),
+		cmocka_unit_test(results_of_each_kind_have_registers_of_their_own),
 		cmocka_unit_test(loads_and_stores_wait_at_a_barrier_and_arithmetic_does_not),
 		cmocka_unit_test(an_effect_is_found_as_far_as_misfit_lets_it),
 		cmocka_unit_test(what_a_change_makes_slower_has_to_be_slower),

@@ -125,6 +125,8 @@ static struct pesa_mca_run_options make_options(uint32_t *seed, unsigned int ite
 		.loads_alias_stores = pick(seed, 2),
 		.dispatch_width = pick(seed, 3) ? 0 : 1 + pick(seed, 6),
 		.register_file_size = pick(seed, 3) ? 0 : 20 + pick(seed, 40),
+		.integer_results = pick(seed, 3) ? 0 : 1 + pick(seed, 20),
+		.float_results = pick(seed, 3) ? 0 : 1 + pick(seed, 20),
 		.load_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
 		.store_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
 		.store_ports = pick(seed, 3) ? 0 : 1 + pick(seed, 2),

@@ -107,7 +107,8 @@ struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabil
 		 * redirect, these cycles overlap with those of the previous instruction. */
 		.redirect_stall = 2,
 		/* The others have what has retired. */
-		.result_registers = core.integer_registers - 32,
+		.integer_results = core.out_of_order ? core.integer_registers - 32 : 0,
+		.float_results = core.out_of_order ? core.float_registers - 32 : 0,
 	};
 	return NULL;
 }

@@ -241,7 +241,9 @@ unsigned int mca_register_write(struct mca_run *run, struct mca_inflight *flight
 		.valid = true,
 	};
 
-	run->registers.used++;
+	run->registers.all.used++;
+	run->registers.integers.used += mca_register_is_integer(write->reg);
+	run->registers.floats.used += mca_register_is_float(write->reg);
 	/* If one instruction writes a register twice, the slower result is used. */
 	if (other->result && other->instruction == flight->instruction &&
 	    other->result->description->latency > write->latency)
@@ -294,17 +296,24 @@ unsigned int mca_register_retired(struct mca_run *run, struct mca_inflight *flig
 		for (unsigned int j = 0; j < write->parts->count; j++)
 			commit(run, &last[write->parts->part[j]], result);
 	}
-	run->registers.used -= flight->lowered->writes;
+	run->registers.all.used -= flight->lowered->writes;
+	run->registers.integers.used -= flight->lowered->integers;
+	run->registers.floats.used -= flight->lowered->floats;
 	return flight->lowered->writes;
+}
+
+static bool is_available(const struct mca_result_registers *registers, unsigned int needed)
+{
+	if (!registers->size || !needed)
+		return true;
+	if (needed > registers->size)
+		needed = registers->size;
+	return registers->used + needed <= registers->size;
 }
 
 bool mca_registers_available(const struct mca_run *run, const struct mca_inflight *flight)
 {
-	unsigned int needed = flight->lowered->writes;
-
-	if (!run->registers.size || !needed)
-		return true;
-	if (needed > run->registers.size)
-		needed = run->registers.size;
-	return run->registers.used + needed <= run->registers.size;
+	return is_available(&run->registers.all, flight->lowered->writes) &&
+	       is_available(&run->registers.integers, flight->lowered->integers) &&
+	       is_available(&run->registers.floats, flight->lowered->floats);
 }

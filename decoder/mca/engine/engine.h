@@ -92,10 +92,15 @@ struct mca_inflight {
 	struct pesa_mca_critical critical_register, critical_memory;
 };
 
-struct mca_register_file {
-	struct mca_last_write last[MCA_REGISTER_COUNT];
+/* Physical registers for results that have not retired. */
+struct mca_result_registers {
 	unsigned int size; /* 0: unlimited */
 	unsigned int used;
+};
+
+struct mca_register_file {
+	struct mca_last_write last[MCA_REGISTER_COUNT];
+	struct mca_result_registers all, integers, floats;
 };
 
 /* ---- Resources (resources.c) ----------------------------------------------------------------- */

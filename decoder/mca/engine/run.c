@@ -135,7 +135,9 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 		return pesa_error_no_memory();
 	}
 	run->last_number = (uint64_t)options->iterations * block->count;
-	run->registers.size = options->register_file_size;
+	run->registers.all.size = options->register_file_size;
+	run->registers.integers.size = options->integer_results;
+	run->registers.floats.size = options->float_results;
 	measure_block(run);
 	mca_resources_init(&run->resources, block->model, busy);
 	mca_snapshot_init(run);

@@ -45,13 +45,21 @@ struct mca_fast_edge {
 	bool at_retirement; /* `delay` is counted from the writer's retirement */
 };
 
+/* Physical registers for results that have not retired: all, those of x and those of f registers. */
+enum { MCA_FAST_REGISTERS = 3 };
+
+struct mca_fast_registers {
+	int32_t size, free;
+	int32_t most; /* maximum per instruction */
+};
+
 struct mca_fast_instruction {
 	const struct mca_description *description;
 	uint64_t buffers;
 	uint32_t latency;
 	uint32_t first_source, first_user; /* first edge in which it is the reader, the writer */
 	uint16_t sources, users;
-	uint16_t micro_ops, slots, writes;
+	uint16_t micro_ops, slots, writes[MCA_FAST_REGISTERS];
 	uint8_t kind;
 	bool load, store, begin_group, end_group, must_issue;
 	bool leaves_later; /* a user has an edge at retirement */
@@ -116,7 +124,8 @@ struct mca_fast_snapshots {
 	uint64_t ignored_parts; /* bit mask of snapshot parts not compared; for tests */
 	struct mca_fast_snapshot now, then;
 	int32_t most_users; /* maximum number of users of an instruction since `then` */
-	struct mca_fast_level reorder, registers, loads, stores, buffers[MCA_RESOURCES_MAX + 1];
+	struct mca_fast_level reorder, registers[MCA_FAST_REGISTERS], loads, stores,
+		buffers[MCA_RESOURCES_MAX + 1];
 };
 
 /* ---- The front end (front_end.c), as engine/stimuli.c ---------------------------------------- */
@@ -148,8 +157,8 @@ struct mca_fast {
 	struct mca_fast_edge *sources, *users;
 	struct mca_fast_kind *kinds;
 	unsigned int kind_count;
-	int latest;			 /* largest `late` of an edge, 0: none */
-	int32_t most_slots, most_writes; /* maximum per instruction */
+	int latest;	    /* largest `late` of an edge, 0: none */
+	int32_t most_slots; /* maximum per instruction */
 
 	uint64_t now;
 	uint32_t head, tail, last; /* numbers: oldest in flight, next to dispatch, end of the run */
@@ -157,7 +166,9 @@ struct mca_fast {
 	struct mca_fast_inflight *ring;
 	uint32_t mask; /* ring size minus one, also for groups */
 	uint32_t dispatch_width, carry_over;
-	int32_t slots_free, registers_free, register_file_size; /* size: 0: unlimited */
+	int32_t slots_free;
+	struct mca_fast_registers registers[MCA_FAST_REGISTERS];
+	uint8_t limited[MCA_FAST_REGISTERS], limits; /* indices of those of limited size */
 
 	struct mca_use
 		use; /* which unit an instruction gets matters then, so units are not plain */

@@ -158,8 +158,11 @@ static void find_times(const struct mca_fast *fast, struct growth *growth)
 
 	growth->times = (fast->last - fast->tail - 1) / (fast->tail - snapshots->then.tail);
 	limit(growth, &snapshots->reorder, fast->slots_free, fast->most_slots);
-	if (fast->register_file_size)
-		limit(growth, &snapshots->registers, fast->registers_free, fast->most_writes);
+	for (unsigned int i = 0; i < fast->limits; i++) {
+		const struct mca_fast_registers *registers = &fast->registers[fast->limited[i]];
+
+		limit(growth, &snapshots->registers[i], registers->free, registers->most);
+	}
 	if (fast->load_queue)
 		limit(growth, &snapshots->loads, fast->load_queue - fast->loads, 1);
 	if (fast->store_queue)
@@ -250,7 +253,11 @@ static void take_entries(struct mca_fast *fast, uint32_t times)
 	const struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
 	fast->slots_free -= times * (snapshots->reorder.then - fast->slots_free);
-	fast->registers_free -= times * (snapshots->registers.then - fast->registers_free);
+	for (unsigned int i = 0; i < fast->limits; i++) {
+		struct mca_fast_registers *registers = &fast->registers[fast->limited[i]];
+
+		registers->free -= times * (snapshots->registers[i].then - registers->free);
+	}
 	fast->loads += times * (snapshots->loads.then - (int32_t)(fast->load_queue - fast->loads));
 	fast->stores +=
 		times * (snapshots->stores.then - (int32_t)(fast->store_queue - fast->stores));

@@ -245,7 +245,7 @@ static void describe(struct mca_fast *fast, unsigned int index, uint8_t kind, ui
 		.latency = description->latency,
 		.micro_ops = description->micro_ops,
 		.slots = slots,
-		.writes = lowered->writes,
+		.writes = {lowered->writes, lowered->integers, lowered->floats},
 		.kind = kind,
 		.load = description->load,
 		.store = description->store,
@@ -255,8 +255,9 @@ static void describe(struct mca_fast *fast, unsigned int index, uint8_t kind, ui
 	};
 	if ((int32_t)slots > fast->most_slots)
 		fast->most_slots = slots;
-	if ((int32_t)lowered->writes > fast->most_writes)
-		fast->most_writes = lowered->writes;
+	for (unsigned int i = 0; i < MCA_FAST_REGISTERS; i++)
+		if (fast->plan[index].writes[i] > fast->registers[i].most)
+			fast->registers[i].most = fast->plan[index].writes[i];
 }
 
 void mca_fast_plan(struct mca_fast *fast, void *memory)

@@ -196,7 +196,11 @@ static void start_levels(struct mca_fast *fast)
 	struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
 	snapshots->reorder = (struct mca_fast_level){fast->slots_free, fast->slots_free};
-	snapshots->registers = (struct mca_fast_level){fast->registers_free, fast->registers_free};
+	for (unsigned int i = 0; i < fast->limits; i++) {
+		int32_t free = fast->registers[fast->limited[i]].free;
+
+		snapshots->registers[i] = (struct mca_fast_level){free, free};
+	}
 	snapshots->loads.least = snapshots->loads.then = fast->load_queue - fast->loads;
 	snapshots->stores.least = snapshots->stores.then = fast->store_queue - fast->stores;
 	for (unsigned int i = 0; i < fast->block->unit_count; i++) {

@@ -291,7 +291,8 @@ static void watch(struct mca_fast *fast, const struct mca_fast_instruction *plan
 	struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
 	lower(&snapshots->reorder, fast->slots_free);
-	lower(&snapshots->registers, fast->registers_free);
+	for (unsigned int i = 0; i < fast->limits; i++)
+		lower(&snapshots->registers[i], fast->registers[fast->limited[i]].free);
 	lower(&snapshots->loads, fast->load_queue - fast->loads);
 	lower(&snapshots->stores, fast->store_queue - fast->stores);
 	for (uint64_t rest = plan->buffers; rest; rest &= rest - 1) {
@@ -361,7 +362,8 @@ static void dispatch(struct mca_fast *fast, const struct mca_fast_instruction *p
 	if (++fast->position == fast->block->count)
 		fast->position = 0;
 	fast->slots_free -= plan->slots;
-	fast->registers_free -= plan->writes;
+	for (unsigned int i = 0; i < fast->limits; i++)
+		fast->registers[fast->limited[i]].free -= plan->writes[fast->limited[i]];
 	if (plan->buffers)
 		mca_buffers_reserve(&fast->resources, plan->buffers);
 	if (is_memory(plan))
@@ -393,9 +395,13 @@ static bool can_dispatch(const struct mca_fast *fast, const struct mca_fast_inst
 		return false;
 	if (plan->store && fast->store_queue && fast->stores == fast->store_queue)
 		return false;
-	if (fast->register_file_size && fast->registers_free < plan->writes &&
-	    fast->registers_free < fast->register_file_size)
-		return false;
+	for (unsigned int i = 0; i < fast->limits; i++) {
+		const struct mca_fast_registers *registers = &fast->registers[fast->limited[i]];
+
+		if (registers->free < plan->writes[fast->limited[i]] &&
+		    registers->free < registers->size)
+			return false;
+	}
 	return !plan->buffers ||
 	       mca_buffers_check(&fast->resources, plan->buffers) == MCA_BUFFERS_AVAILABLE;
 }
@@ -447,7 +453,8 @@ static bool retire_cycle(struct mca_fast *fast)
 		if (flight->stage != MCA_ISSUED || flight->time >= fast->now)
 			break;
 		fast->slots_free += plan->slots;
-		fast->registers_free += plan->writes;
+		for (unsigned int i = 0; i < fast->limits; i++)
+			fast->registers[fast->limited[i]].free += plan->writes[fast->limited[i]];
 		fast->loads -= plan->load;
 		if (plan->store)
 			mca_fast_store_retired(fast);
@@ -528,13 +535,18 @@ static uint32_t ring_size(const struct mca_fast *fast)
 static void set_limits(struct mca_fast *fast, const struct pesa_mca_run_options *options)
 {
 	const struct pesa_mca_model *model = fast->model;
+	const unsigned int size[MCA_FAST_REGISTERS] = {
+		options->register_file_size, options->integer_results, options->float_results};
 
 	fast->last = options->iterations * fast->block->count;
 	fast->dispatch_width =
 		options->dispatch_width ? options->dispatch_width : model->issue_width;
 	fast->slots_free = pesa_mca_model_reorder_buffer(model);
-	fast->register_file_size = options->register_file_size;
-	fast->registers_free = options->register_file_size;
+	for (uint8_t i = 0; i < MCA_FAST_REGISTERS; i++) {
+		fast->registers[i].size = fast->registers[i].free = (int32_t)size[i];
+		if (size[i])
+			fast->limited[fast->limits++] = i;
+	}
 	fast->load_queue = options->load_queue ? options->load_queue : model->load_queue;
 	fast->store_queue = options->store_queue ? options->store_queue : model->store_queue;
 	fast->aliasing = options->loads_alias_stores;

@@ -423,6 +423,8 @@ static struct pesa_error *lower(struct mca_binder *binder, const struct operands
 		if (!result->parts)
 			return pesa_error_no_memory();
 		lowered->writes++;
+		lowered->integers += mca_register_is_integer(reg);
+		lowered->floats += mca_register_is_float(reg);
 	}
 	return NULL;
 }

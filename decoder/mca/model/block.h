@@ -94,6 +94,7 @@ struct mca_lowered {
 	bool barrier;	   /* orders loads and stores */
 	unsigned int late; /* cycles of a miss, beyond the model's latency */
 	unsigned int writes, reads;
+	uint8_t integers, floats; /* of the writes, those to x and to f registers */
 	struct mca_lowered_write *write;
 	struct mca_lowered_read *read;
 };

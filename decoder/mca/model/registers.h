@@ -48,6 +48,17 @@ struct mca_register_parts {
 
 /* All registers contained in a register. */
 void mca_register_parts(unsigned int id, struct mca_register_parts *parts);
+/* Whether it is an x register, or an f register, or a part or a pair of such. */
+static inline bool mca_register_is_integer(unsigned int id)
+{
+	return id >= MCA_REGISTER_X && id < MCA_REGISTER_F_QUAD;
+}
+
+static inline bool mca_register_is_float(unsigned int id)
+{
+	return id >= MCA_REGISTER_F_QUAD && id < MCA_REGISTER_V;
+}
+
 /* Whether a register is constant (x0, vlenb), so that it carries no dependency. */
 bool mca_register_is_constant(unsigned int id);
 /* The printed name of a register ("a0", "fa0", "v8"); static storage. */
