@@ -42,6 +42,14 @@
 #define WITHIN_EXPLAINED 0.85
 
 /*
+ * Whether the time of a wait is in one block, or in the next one that follows nearly always, the engine
+ * does not tell for certain.  A finding that leaves most of what such blocks differ by together only moves
+ * time between them, unless it explains nearly all of their instructions.
+ */
+#define BETWEEN_TRACES	  0.25 /* part explained of traces */
+#define BETWEEN_EXPLAINED 0.85 /* of instructions */
+
+/*
  * A number that becomes worse and makes the program faster: in order the one may keep the other from waiting.
  * Out of order it is an accident of which instruction is served first, and needs more certainty.
  */
@@ -238,6 +246,11 @@ static bool is_likely(const struct compare_search *search,
 	       of_nodes >= COMPARE_SHARE_LEAST * search->core;
 }
 
+static bool is_between(const struct pesa_compare_finding *finding)
+{
+	return finding->explained_traces < BETWEEN_TRACES && finding->explained < BETWEEN_EXPLAINED;
+}
+
 /* How much of what is left of all differences a finding has to explain. */
 static double part_of_left(const struct pesa_compare_finding *finding,
 			   const struct compare_touched *touched)
@@ -260,7 +273,7 @@ static bool is_enough(const struct compare_search *search,
 	       of_blocks = touched->block[1] - touched->block[0];
 	double least = part_of_left(finding, touched) * left;
 
-	if (is_paradox(search, candidate, touched))
+	if (is_paradox(search, candidate, touched) || is_between(finding))
 		return false;
 	if (is_likely(search, candidate, of_nodes))
 		return true;
@@ -286,6 +299,45 @@ static bool is_enough(const struct compare_search *search,
 		    holds(search, candidate, touched, enough[i].where))
 			return true;
 	return false;
+}
+
+/* The part of the differences of traces that a finding explains; `candidate` is what becomes of the
+ * prediction without it. */
+static struct pesa_error *explain_traces(struct compare_search *search,
+					 const struct compare_candidate *candidate, double *part)
+{
+	const struct pesa_compare *compare = search->compare;
+	const struct compare_residuals *residuals = &search->residuals;
+	uint32_t blocks = compare->regions.groups, *trace = calloc(blocks + 1, sizeof(*trace));
+	struct sum {
+		double value, own, change;
+	} *sums = calloc(blocks + 1, sizeof(*sums));
+	struct pesa_error *error =
+		trace && sums ? compare_paths_join(&compare->paths, &compare->code, blocks, trace)
+			      : pesa_error_no_memory();
+	double with = 0, without = 0;
+
+	for (uint32_t i = 0; i < blocks && !error; i++)
+		if (residuals->block[i].variance > 0) {
+			sums[trace[i]].value += residuals->block[i].value;
+			sums[trace[i]].own += residuals->block[i].own;
+		}
+	for (uint32_t i = 0; i < candidate->effects && !error; i++) {
+		const struct compare_effect *effect = &candidate->effect[i];
+		const struct compare_residual *one = &residuals->node[effect->node];
+
+		if (one->variance > 0)
+			sums[trace[one->block]].change += effect->cycles;
+	}
+	for (uint32_t i = 0; i < blocks && !error; i++)
+		if (sums[i].change != 0) {
+			with += compare_beyond(sums[i].value, sums[i].own);
+			without += compare_beyond(sums[i].value - sums[i].change, sums[i].own);
+		}
+	*part = compare_part_explained(without, with);
+	free(trace);
+	free(sums);
+	return error;
 }
 
 static bool is_exact(const struct compare_search *search, const struct compare_candidate *candidate)
@@ -325,6 +377,9 @@ static struct pesa_error *weigh_all(struct compare_search *search, bool beside_a
 		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
 		finding->explained_blocks =
 			compare_part_explained(touched.block[1], touched.block[0]);
+		error = explain_traces(search, candidate, &finding->explained_traces);
+		if (error)
+			break;
 		if (beside_all) {
 			candidate->beside = finding->explained;
 			candidate->beside_blocks = finding->explained_blocks;

@@ -16,6 +16,7 @@
 #define MISSED_STEPS	 48   /* between loads that wait for the same line */
 #define LINE		 64   /* bytes */
 #define LONG_LOOP	 24.0 /* iterations */
+#define NEARLY_ALWAYS	 0.8  /* of the executions of two blocks, one follows the other */
 
 /* A load that missed. */
 struct missed {
@@ -548,4 +549,85 @@ void compare_paths_free(struct compare_paths *paths)
 {
 	free(paths->path);
 	free(paths->step);
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+/* A basic block that follows another one, in so many executions. */
+struct follows {
+	uint32_t from, to;
+	double executions;
+};
+
+static int by_blocks(const void *left, const void *right)
+{
+	const struct follows *a = left, *b = right;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* List what follows what, sorted; `left` and `entered` get the executions of each block that another
+ * one follows, and that follow another one. */
+static size_t list_follows(const struct compare_paths *paths, const struct compare_code *code,
+			   struct follows *list, double *left, double *entered)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		const struct compare_path *path = &paths->path[i];
+		const struct compare_step *step = paths->step + path->first;
+
+		for (unsigned int k = path->warm + 1; k < path->count; k++) {
+			uint32_t node = step[k].node, from = code->node[step[k - 1].node].group,
+				 to = code->node[node].group;
+
+			if (node && code->node[node - 1].group == to)
+				continue; /* in the midst of a block */
+			list[count++] = (struct follows){from, to, path->weight};
+			left[from] += path->weight;
+			entered[to] += path->weight;
+		}
+	}
+	qsort(list, count, sizeof(*list), by_blocks);
+	return count;
+}
+
+static uint32_t trace_of(uint32_t *trace, uint32_t block)
+{
+	while (trace[block] != block)
+		block = trace[block] = trace[trace[block]];
+	return block;
+}
+
+struct pesa_error *compare_paths_join(const struct compare_paths *paths,
+				      const struct compare_code *code, uint32_t blocks,
+				      uint32_t *trace)
+{
+	struct follows *list = calloc(paths->steps + 1, sizeof(*list));
+	double *left = calloc(blocks + 1, sizeof(*left)),
+	       *entered = calloc(blocks + 1, sizeof(*left));
+	size_t count = 0;
+	bool done = list && left && entered;
+
+	for (uint32_t i = 0; i < blocks; i++)
+		trace[i] = i;
+	if (done)
+		count = list_follows(paths, code, list, left, entered);
+	for (size_t i = 0; i < count;) {
+		const struct follows *first = &list[i];
+		double executions = 0;
+
+		for (; i < count && !by_blocks(first, &list[i]); i++)
+			executions += list[i].executions;
+		if (executions >= NEARLY_ALWAYS * fmax(left[first->from], entered[first->to]))
+			trace[trace_of(trace, first->from)] = trace_of(trace, first->to);
+	}
+	for (uint32_t i = 0; i < blocks; i++)
+		trace[i] = trace_of(trace, i);
+	free(list);
+	free(left);
+	free(entered);
+	return done ? NULL : pesa_error_no_memory();
 }

@@ -76,4 +76,13 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 				      struct compare_paths *paths);
 void compare_paths_free(struct compare_paths *paths);
 
+/*
+ * Traces: basic blocks that follow each other nearly always on the paths, across calls and returns.
+ * `trace` gets, by basic block (compare_node.group, below `blocks`), the number of one block of its
+ * trace.
+ */
+struct pesa_error *compare_paths_join(const struct compare_paths *paths,
+				      const struct compare_code *code, uint32_t blocks,
+				      uint32_t *trace);
+
 #endif

@@ -221,6 +221,8 @@ struct pesa_compare_finding {
 	 * changes; with the other findings in the model. */
 	double explained;
 	double explained_blocks; /**< the same for basic blocks */
+	/** The same for traces: blocks that follow each other nearly always. */
+	double explained_traces;
 	double executions; /**< of the instructions of the class, or of those that use the resource
 			    */
 	/** The change, for pesa_mca_model_change() and `pesa record --set`; several are separated

@@ -271,6 +271,34 @@ static void a_load_from_a_line_that_has_been_missed_waits_for_it(void **state)
 	compare_paths_free(&paths);
 }
 
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+static void blocks_that_follow_each_other_nearly_always_are_one_trace(void **state)
+{
+	static const struct {
+		uint64_t taken; /* of 10000 */
+		bool joined;	/* with the block that the branch skips */
+	} cases[] = {{5000, false}, {2500, false}, {1500, true}, {0, true}, {9900, false}};
+	struct function function;
+
+	(void)state;
+	make_function("beq a0, a1, 8\naddi a2, a2, 1\nj .", &function);
+	for (uint32_t i = 0; i < 3; i++)
+		function.node[i].group = i;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct compare_paths paths;
+		uint32_t trace[4];
+
+		set_branch(&function, 0, 2, cases[i].taken, 10000);
+		paths = make_paths(&function, COMPARE_EVENLY);
+		assert_null(compare_paths_join(&paths, &function.code, 3, trace));
+		/* The jump back always goes to the branch. */
+		assert_int_equal(trace[0], trace[2]);
+		assert_int_equal(trace[0] == trace[1], cases[i].joined);
+		compare_paths_free(&paths);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +307,7 @@ int main(void)
 		cmocka_unit_test(indirect_transfers_go_to_their_targets_as_often_as_measured),
 		cmocka_unit_test(branches_without_samples_end_paths_in_their_counted_part_only),
 		cmocka_unit_test(a_load_from_a_line_that_has_been_missed_waits_for_it),
+		cmocka_unit_test(blocks_that_follow_each_other_nearly_always_are_one_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,8 @@ static json_object *finding_json(const struct comparison *comparison, unsigned i
 	json_object_object_add(object, "explained", ui_json_number(finding->explained));
 	json_object_object_add(object, "explained_blocks",
 			       ui_json_number(finding->explained_blocks));
+	json_object_object_add(object, "explained_traces",
+			       ui_json_number(finding->explained_traces));
 	json_object_object_add(object, "deviations", ui_json_number(finding->deviations));
 	json_object_object_add(object, "change",
 			       finding->varies ? NULL : ui_json_string(finding->change));
