@@ -163,6 +163,15 @@ def key_of(change):
     return change.split("=")[0]
 
 
+def with_lines(keys, model):
+    """These names, and for SchedWrites those of the lines of the model that they are of."""
+    return keys + [f"{line}.{what}" for name, _, what in (key.rpartition(".") for key in keys) for line in model.lines.get(name, ())]
+
+
+def ties_of(finding, model):
+    return with_lines([key_of(change) for text in finding["ties"] for change in text.split()], model)
+
+
 def names_of(finding, model):
     """What a finding says is wrong: one number, of one of several units that the model does not tell apart.  One opcode is a part of
     its SchedWrite, and one SchedWrite of what has its numbers, so they are right where these all deviate; the reverse is wrong,
@@ -170,7 +179,7 @@ def names_of(finding, model):
     keys = [key_of(change) for text in [finding["change"]] + finding["equivalents"] for change in text.split()]
     what, moved = keys[0].rpartition(".")[2], [one["name"] for one in finding["opcodes"] if one["evidence"] == "moved"]
     keys += [f"{finding['class']}.{what}"] if finding["some_opcodes"] else [f"{name}.{what}" for name in moved if len(moved) == 1]
-    return keys + [f"{line}.{what}" for name, _, what in (key.rpartition(".") for key in keys) for line in model.lines.get(name, ())]
+    return with_lines(keys, model)
 
 
 def judge(change, findings, limit, model):
@@ -180,7 +189,7 @@ def judge(change, findings, limit, model):
             return {"rank": rank, "proposed": finding["measured"], "tie": False,
                     "equivalent": key_of(finding["change"]) != key_of(change)}
     for rank, finding in enumerate(findings[:limit], 1):
-        if key_of(change) in map(key_of, finding["ties"]):
+        if key_of(change) in ties_of(finding, model):
             return {"rank": rank, "proposed": None, "tie": True, "equivalent": False}
     return {"rank": None, "proposed": None, "tie": False, "equivalent": False}
 
@@ -190,7 +199,7 @@ def trial(name, core, arguments, planted, base):
     found, cycles = measure(name, core, arguments, changes)
     keys = set(map(key_of, changes))
     result = {"program": name, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
-        {"change": one["change"], "false": not keys & set(names_of(one, Model(core)) + list(map(key_of, one["ties"])))} for one in found["classes"]]}
+        {"change": one["change"], "false": not keys & set(names_of(one, Model(core)) + ties_of(one, Model(core)))} for one in found["classes"]]}
     for change, model in planted:
         result["planted"].append({"change": change, "model": model, **judge(change, found["classes"], len(planted) + 1, Model(core))})
     return result

@@ -542,10 +542,10 @@ static void set_limits(struct mca_fast *fast, const struct pesa_mca_run_options 
 	fast->dispatch_width =
 		options->dispatch_width ? options->dispatch_width : model->issue_width;
 	fast->slots_free = pesa_mca_model_reorder_buffer(model);
-	for (uint8_t i = 0; i < MCA_FAST_REGISTERS; i++) {
+	for (unsigned int i = 0; i < MCA_FAST_REGISTERS; i++) {
 		fast->registers[i].size = fast->registers[i].free = (int32_t)size[i];
 		if (size[i])
-			fast->limited[fast->limits++] = i;
+			fast->limited[fast->limits++] = (uint8_t)i;
 	}
 	fast->load_queue = options->load_queue ? options->load_queue : model->load_queue;
 	fast->store_queue = options->store_queue ? options->store_queue : model->store_queue;
