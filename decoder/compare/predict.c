@@ -200,6 +200,7 @@ static struct pesa_mca_run_options run_options_of(const struct pesa_compare_core
 		.dispatch_width = core->dispatch_width,
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,
+		.commit_width = core->retire_width,
 		.integer_results = core->integer_results,
 		.float_results = core->float_results,
 		.store_ports = core->store_ports,

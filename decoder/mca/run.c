@@ -4,6 +4,7 @@
 #include "decoder/mca/engine/stimuli.h"
 #include "decoder/mca/engine/use.h"
 #include "decoder/mca/fast/fast.h"
+#include "decoder/mca/stack/cycle_stack.h"
 
 /* Cycles by which the search for a period goes on. */
 #define PERIOD_STEP 64
@@ -70,11 +71,14 @@ struct pesa_error *pesa_mca_cycle_stack_run(const struct pesa_mca_block *block,
 
 	if (error)
 		return error;
+	mca_cycle_stack_commit(stack, options->commit_width);
 	if (mca_fast_serves_in_order(block, options))
-		return mca_fast_stack_in_order(block, options, stack);
-	if (options->iterations == 1 && mca_fast_serves(block, options))
+		error = mca_fast_stack_in_order(block, options, stack);
+	else if (options->iterations == 1 && mca_fast_serves(block, options))
 		return mca_fast_stack(block, options, stack, &cycles);
-	return pesa_mca_run(block, options, &listener, 1, &cycles);
+	else
+		error = pesa_mca_run(block, options, &listener, 1, &cycles);
+	return error ? error : mca_cycle_stack_finish(stack);
 }
 
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,

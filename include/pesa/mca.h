@@ -429,6 +429,10 @@ struct pesa_mca_run_options {
 	 * to them; of instructions that are ready the oldest issues first, however many wait for
 	 * its result.  Out-of-order processors. */
 	bool free_order;
+	/** Not as llvm-mca, where an in-order processor retires what has executed, in any order and
+	 * however much: in pesa_mca_cycle_stack_run(), what has executed retires in program order,
+	 * at most so many a cycle.  0: as llvm-mca.  In-order processors. */
+	unsigned int commit_width;
 	bool every_iteration; /**< execute all, even in a steady state without listeners */
 	/** The events of so many iterations are sent, though a steady state is extrapolated. */
 	unsigned int first_iterations;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "decoder/mca/fast/fast.h"
+#include "decoder/mca/stack/cycle_stack.h"
 #include "pesa/csr.h"
 #include "pesa/record.h"
 #include "tests/unit/mca_blocks.h"
@@ -95,6 +96,7 @@ static struct pesa_mca_run_options make_options(uint32_t *seed,
 		.free_order = free_order,
 		.dispatch_width = perhaps(seed, 6),
 		.register_file_size = pick(seed, 3) ? 0 : 20 + pick(seed, 40),
+		.commit_width = pick(seed, 2) ? 1 + pick(seed, 4) : 0,
 		.integer_results = pick(seed, 3) ? 0 : 1 + pick(seed, 20),
 		.float_results = pick(seed, 3) ? 0 : 1 + pick(seed, 20),
 		.load_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
@@ -160,11 +162,16 @@ static void compare(const struct pesa_mca_block *block, uint32_t *seed, void *da
 	assert_null(pesa_mca_cycle_stack_create(block, &stack));
 	assert_null(pesa_mca_cycle_stack_create(block, &expected));
 	listener = pesa_mca_cycle_stack_listener(expected);
+	mca_cycle_stack_commit(expected, options.commit_width);
 	assert_null(pesa_mca_run(block, &options, &listener, 1, &cycles));
+	assert_null(mca_cycle_stack_finish(expected));
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &alone));
 	assert_int_equal(alone, cycles);
 	assert_null(pesa_mca_cycle_stack_run(block, &options, stack));
-	assert_int_equal(pesa_mca_cycle_stack_cycles(stack), cycles);
+	assert_int_equal(pesa_mca_cycle_stack_cycles(stack), pesa_mca_cycle_stack_cycles(expected));
+	/* Those that retire later than they have executed do so behind the run. */
+	assert_true(pesa_mca_cycle_stack_cycles(stack) == cycles ||
+		    (options.commit_width && pesa_mca_cycle_stack_cycles(stack) > cycles));
 	for (unsigned int i = 0; i < pesa_mca_block_count(block); i++) {
 		check_equal(stack, expected, i);
 		count_events(stack, i, counts);
@@ -196,6 +203,67 @@ static void changed_models_have_the_same_stacks(void **state)
 {
 	(void)state;
 	compare_all(17, true);
+}
+
+/* ---- Retirement in order --------------------------------------------------------------------- */
+
+struct commits {
+	unsigned int next, width, most, in_cycle;
+	uint64_t weight; /* of the cycle so far */
+	uint64_t sum;
+};
+
+/* One part of a cycle. */
+static void given(void *data, unsigned int number, unsigned int state, uint16_t cause,
+		  uint64_t weight)
+{
+	struct commits *commits = data;
+
+	(void)cause;
+	commits->sum += weight;
+	if (state != PESA_STATE_RETIRING) {
+		assert_int_equal(commits->weight, 0);
+		return;
+	}
+	assert_int_equal(number, commits->next++);
+	commits->weight += weight;
+	if (++commits->in_cycle > commits->most)
+		commits->most = commits->in_cycle;
+	assert_in_range(commits->in_cycle, 1, commits->width);
+	if (commits->weight == PESA_CYCLE)
+		commits->weight = commits->in_cycle = 0;
+}
+
+/* An in-order processor retires in program order, and so many a cycle: no instruction is left out, and
+ * no cycle. */
+static void commit_in_order(const struct pesa_mca_block *block, uint32_t *seed, void *data)
+{
+	struct pesa_mca_run_options options = make_options(seed, NULL);
+	struct commits commits = {.width = 1 + pick(seed, 4)};
+	const struct mca_cycle_reader reader = {.given = given, .data = &commits};
+	struct pesa_mca_cycle_stack *stack;
+	unsigned int *most = data;
+
+	if (pesa_mca_model_is_out_of_order(pesa_mca_block_model(block)))
+		return;
+	options.commit_width = commits.width;
+	assert_null(pesa_mca_cycle_stack_create(block, &stack));
+	mca_cycle_stack_read(stack, &reader);
+	assert_null(pesa_mca_cycle_stack_run(block, &options, stack));
+	assert_int_equal(commits.next, pesa_mca_block_count(block));
+	assert_int_equal(commits.weight, 0);
+	assert_int_equal(commits.sum, pesa_mca_cycle_stack_cycles(stack) * PESA_CYCLE);
+	*most = commits.most > *most ? commits.most : *most;
+	pesa_mca_cycle_stack_free(stack);
+}
+
+static void what_has_executed_retires_in_order_and_so_many_a_cycle(void **state)
+{
+	unsigned int most = 0;
+
+	(void)state;
+	for_each_block(make_block, 19, false, blocks_per_processor(), commit_in_order, &most);
+	assert_int_equal(most, 4);
 }
 
 /* In the first cycle an operand that is early must not arrive before the run. */
@@ -232,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_processors_have_the_same_stacks),
 		cmocka_unit_test(changed_models_have_the_same_stacks),
+		cmocka_unit_test(what_has_executed_retires_in_order_and_so_many_a_cycle),
 		cmocka_unit_test(an_early_operand_of_the_first_cycle_has_arrived),
 	};
 

@@ -363,7 +363,7 @@ static struct pesa_error *execute(struct in_order *run)
 			progress = fast->now;
 		if (next - progress > MCA_STUCK_CYCLES)
 			return mca_stuck(fast->model, fast->head);
-		mca_cycle_stack_end(run->stack, next - fast->now - 1);
+		note(run, mca_cycle_stack_end(run->stack, next - fast->now - 1));
 	}
 	return run->error;
 }

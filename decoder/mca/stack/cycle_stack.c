@@ -53,10 +53,11 @@ struct pesa_mca_cycle_stack {
 	struct entry *entries; /* by index in the block */
 	unsigned int count;
 	bool out_of_order;
+	unsigned int commit_width; /* 0: instructions retire when they have in the run */
 	uint64_t cycles;
 	unsigned int dispatched; /* number dispatched so far */
 	unsigned int oldest;	 /* the oldest one not retired */
-	struct numbers early;	 /* retired, and younger than the oldest */
+	struct numbers early;	 /* retired in the run, and not the oldest here */
 	struct numbers now;	 /* retired in this cycle */
 	struct marks marks;	 /* in flight */
 	bool named;		 /* an instruction retired in this cycle has an event: */
@@ -137,10 +138,9 @@ static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsign
 		stack->reader.given(stack->reader.data, number, state, causes[cause], weight);
 }
 
-struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
+static struct pesa_error *retire(struct pesa_mca_cycle_stack *stack, unsigned int number)
 {
 	struct mark *mark = marks_find(&stack->marks, number);
-	struct pesa_error *error;
 
 	if (mark && (!stack->named || number < stack->named_number)) {
 		stack->named = true;
@@ -150,7 +150,16 @@ struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, u
 	if (mark)
 		*mark = stack->marks.mark[--stack->marks.count];
 	entry_of(stack, number)->executions++;
-	error = numbers_add(&stack->now, number);
+	return numbers_add(&stack->now, number);
+}
+
+struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
+{
+	struct pesa_error *error;
+
+	if (stack->commit_width)
+		return numbers_add(&stack->early, number);
+	error = retire(stack, number);
 	if (error)
 		return error;
 	if (number != stack->oldest)
@@ -159,6 +168,17 @@ struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, u
 		stack->oldest++;
 	while (stack->early.count && numbers_remove(&stack->early, stack->oldest));
 	return NULL;
+}
+
+/* The oldest ones retire that have in the run, as many as do in a cycle. */
+static struct pesa_error *commit(struct pesa_mca_cycle_stack *stack)
+{
+	struct pesa_error *error = NULL;
+
+	while (stack->now.count < stack->commit_width && !error &&
+	       numbers_remove(&stack->early, stack->oldest))
+		error = retire(stack, stack->oldest++);
+	return error;
 }
 
 /* What a cycle is in which none retires: *number is whose it is. */
@@ -187,15 +207,14 @@ static void give_cycles(struct pesa_mca_cycle_stack *stack, const struct mark *m
 	give(stack, number, state, marked ? mark->cause : cause[state], cycles * PESA_CYCLE);
 }
 
-void mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more)
+/* Give a cycle in which instructions retire to these. */
+static void give_retiring_now(struct pesa_mca_cycle_stack *stack, const struct mark *mark)
 {
 	unsigned int count = stack->now.count;
-	const struct mark *mark = marks_find(&stack->marks, stack->oldest);
 	/* A sample identifies one instruction: the one that keeps the next from retiring, if
 	 * any. */
 	bool blocked = mark && !mark->executed && stack->oldest < stack->in_flight;
 
-	stack->cycles += 1 + more;
 	/* The remainder of the division goes to the first ones, so that the sum is the cycle. */
 	for (unsigned int i = 0; i < count; i++) {
 		bool named =
@@ -205,8 +224,56 @@ void mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more)
 		     named ? stack->named_cause : CAUSE_NONE,
 		     PESA_CYCLE / count + (i < PESA_CYCLE % count));
 	}
-	if (!count)
-		give_cycles(stack, mark, 1 + more);
+}
+
+void mca_cycle_stack_begin(struct pesa_mca_cycle_stack *stack)
+{
+	stack->empty = stack->oldest == stack->dispatched;
+	/* One that waited does so until it issues, also in the cycle in which it does. */
+	stack->held = stack->waiting;
+	stack->named = false;
+	stack->was_flushing = stack->flushing && stack->oldest > stack->branch;
+	stack->flushed_by = stack->branch;
+	stack->in_flight = stack->dispatched;
+	stack->now.count = 0;
+}
+
+struct pesa_error *mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more)
+{
+	uint64_t left = 1 + more;
+
+	stack->cycles += left;
+	for (; left; left--) {
+		struct pesa_error *error = commit(stack);
+		const struct mark *mark = marks_find(&stack->marks, stack->oldest);
+
+		if (error)
+			return error;
+		if (!stack->now.count) {
+			give_cycles(stack, mark, left);
+			return NULL;
+		}
+		give_retiring_now(stack, mark);
+		/* The next cycle, if nothing happens in it. */
+		mca_cycle_stack_begin(stack);
+	}
+	return NULL;
+}
+
+void mca_cycle_stack_commit(struct pesa_mca_cycle_stack *stack, unsigned int width)
+{
+	stack->commit_width = stack->out_of_order ? 0 : width;
+}
+
+struct pesa_error *mca_cycle_stack_finish(struct pesa_mca_cycle_stack *stack)
+{
+	struct pesa_error *error = NULL;
+
+	while (stack->commit_width && stack->early.count && !error) {
+		mca_cycle_stack_begin(stack);
+		error = mca_cycle_stack_end(stack, 0);
+	}
+	return error;
 }
 
 struct pesa_error *mca_cycle_stack_missed(struct pesa_mca_cycle_stack *stack, unsigned int number)
@@ -221,18 +288,6 @@ struct pesa_error *mca_cycle_stack_mispredicted(struct pesa_mca_cycle_stack *sta
 	stack->branch = number;
 	return marks_add(&stack->marks,
 			 (struct mark){.number = number, .cause = CAUSE_MISPREDICTED});
-}
-
-void mca_cycle_stack_begin(struct pesa_mca_cycle_stack *stack)
-{
-	stack->empty = stack->oldest == stack->dispatched;
-	/* One that waited does so until it issues, also in the cycle in which it does. */
-	stack->held = stack->waiting;
-	stack->named = false;
-	stack->was_flushing = stack->flushing && stack->oldest > stack->branch;
-	stack->flushed_by = stack->branch;
-	stack->in_flight = stack->dispatched;
-	stack->now.count = 0;
 }
 
 void mca_cycle_stack_dispatched(struct pesa_mca_cycle_stack *stack, unsigned int number)
@@ -284,8 +339,7 @@ static struct pesa_error *on_event(void *data, const struct pesa_mca_event *even
 	case PESA_MCA_RETIRED:
 		return mca_cycle_stack_retired(stack, event->instruction);
 	case PESA_MCA_CYCLE_END:
-		mca_cycle_stack_end(stack, 0);
-		break;
+		return mca_cycle_stack_end(stack, 0);
 	default:
 		break;
 	}

@@ -9,6 +9,10 @@
 
 #include "pesa/mca.h"
 
+/* Instructions that have retired in the run do so in program order, at most `width` a cycle. */
+void mca_cycle_stack_commit(struct pesa_mca_cycle_stack *stack, unsigned int width);
+/* The run is over: what has executed retires. */
+struct pesa_error *mca_cycle_stack_finish(struct pesa_mca_cycle_stack *stack);
 void mca_cycle_stack_begin(struct pesa_mca_cycle_stack *stack);
 /* It was dispatched; in order, it issued. */
 void mca_cycle_stack_dispatched(struct pesa_mca_cycle_stack *stack, unsigned int number);
@@ -19,8 +23,8 @@ struct pesa_error *mca_cycle_stack_mispredicted(struct pesa_mca_cycle_stack *sta
 						unsigned int number);
 void mca_cycle_stack_executed(struct pesa_mca_cycle_stack *stack, unsigned int number);
 struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, unsigned int number);
-/* The cycle is over, and `more` cycles after it in which nothing happens, if none retired in it. */
-void mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more);
+/* The cycle is over, and `more` cycles after it in which nothing happens. */
+struct pesa_error *mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint64_t more);
 
 /* Called at the end of each cycle, for each instruction that gets a part of it.  `number` is counted
  * since the start of the run; weights as in struct pesa_mca_bucket. */
