@@ -18,10 +18,11 @@
 #define CHOICE_GAIN  0.3 /* likewise, of its first step, to choose its value */
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
-#define FAR	     2.0  /* steps that are measured, for a larger one to be tried */
-#define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
-#define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
-#define PROMISING    0.5  /* of what is visible, on a few paths */
+#define ABOUT	     0.1 /* part of what one explains by which another one explains about as much */
+#define FAR	     2.0 /* steps that are measured, for a larger one to be tried */
+#define RIVAL	     0.9 /* of what is visible, beside a candidate that is */
+#define RIVAL_LEAST  0.5 /* of the standard errors of that candidate */
+#define PROMISING    0.5 /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 /* Parts of the differences that a candidate explains, in several basic blocks, if it is the reason for
  * them although another one is possible in each of them. */
@@ -669,6 +670,27 @@ static double net_gain(const struct compare_search *search,
 	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
 }
 
+/* The parts of the differences of instructions and of blocks that the whole effect explains, together. */
+static double parts_explained(const struct compare_search *search,
+			      const struct compare_candidate *candidate)
+{
+	struct compare_touched touched = compare_touch(search, candidate);
+
+	return compare_part_explained(touched.node[0], touched.node[1]) +
+	       compare_part_explained(touched.block[0], touched.block[1]);
+}
+
+/* Whether a candidate explains more than another one; if both do about as much, more of what it touches. */
+static bool explains_more(const struct compare_search *search, const struct compare_candidate *one,
+			  const struct compare_candidate *other)
+{
+	double gain = net_gain(search, one), than = net_gain(search, other);
+
+	if (fabs(gain - than) > ABOUT * fmax(fabs(gain), fabs(than)))
+		return gain > than;
+	return parts_explained(search, one) > parts_explained(search, other);
+}
+
 /*
  * The first ranking is by a single step of each candidate.  Choose the values of the best, and then
  * the candidate whose value explains most.  If one of them is significant, something is wrong with the
@@ -692,7 +714,7 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		other = &search->candidate[i];
 		if (other->settled && !other->refused && compare_is_significant(search, other) &&
-		    (!*significant || net_gain(search, other) > net_gain(search, *best))) {
+		    (!*significant || explains_more(search, other, *best))) {
 			*best = other;
 			*significant = true;
 		}
@@ -700,7 +722,7 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates && *significant && !error; i++) {
 		other = &search->candidate[i];
 		if (other->settled && !other->refused && is_rival(search, other, *best) &&
-		    is_whole(search, other) && net_gain(search, other) > net_gain(search, *best))
+		    is_whole(search, other) && explains_more(search, other, *best))
 			*best = other;
 	}
 	return error;
