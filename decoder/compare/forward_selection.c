@@ -19,10 +19,11 @@
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
 #define ABOUT	     0.1 /* part of what one explains by which another one explains about as much */
-#define FAR	     2.0 /* steps that are measured, for a larger one to be tried */
-#define RIVAL	     0.9 /* of what is visible, beside a candidate that is */
-#define RIVAL_LEAST  0.5 /* of the standard errors of that candidate */
-#define PROMISING    0.5 /* of what is visible, on a few paths */
+#define CLEARLY	     0.3
+#define FAR	     2.0  /* steps that are measured, for a larger one to be tried */
+#define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
+#define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
+#define PROMISING    0.5  /* of what is visible, on a few paths */
 #define DIRECT_LEAST 0.25 /* minimum part present in the instructions that become slower */
 /* Parts of the differences that a candidate explains, in several basic blocks, if it is the reason for
  * them although another one is possible in each of them. */
@@ -680,15 +681,21 @@ static double parts_explained(const struct compare_search *search,
 	       compare_part_explained(touched.block[0], touched.block[1]);
 }
 
-/* Whether a candidate explains more than another one; if both do about as much, more of what it touches. */
+/* Whether a candidate explains more than another one.  Of two scopes of one number (a line of the model,
+ * its SchedWrites, their opcodes) that do about as much, the one that explains clearly more of what it
+ * touches does. */
 static bool explains_more(const struct compare_search *search, const struct compare_candidate *one,
 			  const struct compare_candidate *other)
 {
-	double gain = net_gain(search, one), than = net_gain(search, other);
+	double gain = net_gain(search, one), than = net_gain(search, other), parts;
 
-	if (fabs(gain - than) > ABOUT * fmax(fabs(gain), fabs(than)))
-		return gain > than;
-	return parts_explained(search, one) > parts_explained(search, other);
+	if (one->kind == other->kind && compare_is_related(search, one, other) &&
+	    fabs(gain - than) <= ABOUT * fmax(fabs(gain), fabs(than))) {
+		parts = parts_explained(search, one) - parts_explained(search, other);
+		if (fabs(parts) >= CLEARLY)
+			return parts > 0;
+	}
+	return gain > than;
 }
 
 /*

@@ -68,9 +68,9 @@ struct pesa_compare_core {
 	/** In order: stall cycles of the first instruction after a mispredict, in addition to those
 	 * of the model; 0: estimated from the profile. */
 	unsigned int redirect_stall;
-	/** Physical registers for results of x registers, and of f registers, that have not retired;
-	 * 0: unlimited. */
-	unsigned int integer_results, float_results;
+	/** Physical registers for results of x registers that have not retired; 0: unlimited. */
+	unsigned int integer_results;
+	unsigned int float_results; /**< likewise of f registers */
 };
 
 /** How to compare. */

@@ -413,11 +413,12 @@ struct pesa_mca_run_options {
 	unsigned int iterations;	 /**< at least 1 */
 	unsigned int dispatch_width;	 /**< 0: the model's */
 	unsigned int register_file_size; /**< 0: unlimited */
-	/** Not as llvm-mca, which has one file for all registers: results in x registers, and in f
-	 * registers, that may be in flight.  0: unlimited. */
-	unsigned int integer_results, float_results;
-	unsigned int load_queue;  /**< entries; 0: the model's, or unlimited */
-	unsigned int store_queue; /**< likewise */
+	/** Not as llvm-mca, which has one file for all registers: results in x registers that may be
+	 * in flight.  0: unlimited. */
+	unsigned int integer_results;
+	unsigned int float_results; /**< likewise in f registers */
+	unsigned int load_queue;    /**< entries; 0: the model's, or unlimited */
+	unsigned int store_queue;   /**< likewise */
 	/** Not as llvm-mca, where a store leaves the store queue when it retires: from the cycle
 	 * after it goes to the cache, in order, at most so many a cycle.  0: as llvm-mca.
 	 * Out-of-order processors. */
