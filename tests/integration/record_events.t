@@ -446,7 +446,9 @@ if not os.path.exists("/sys/bus/event_source/devices/pesa"):
     check(run.returncode == 7 and not run.stderr, "--quiet: no line", run.stderr)
     for words in (("-a", "--duration", "0.2"), ("-p", str(os.getpid()), "--duration", "0.2"), ("-C", "0", "--duration", "0.2")):
         run = command(PESA, "record", *words)
-        check(run.returncode == 0 and len(run.stderr.splitlines()) == 2, f"so it does with {words[0]}", run.stderr)
+        # On a busy machine the kernel may throttle, which is said too.
+        said = [line for line in run.stderr.splitlines() if "the kernel stopped sampling for a while" not in line]
+        check(run.returncode == 0 and len(said) == 2, f"so it does with {words[0]}", run.stderr)
     for level in LEVELS:
         run = command(PESA, "record", "-q", "--require", level, "--", "./busy", "20")
         if LEVELS.index(level) < LEVELS.index(source["level"]):
