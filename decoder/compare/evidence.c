@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/compare/search.h"
 
@@ -301,43 +302,64 @@ static bool is_enough(const struct compare_search *search,
 	return false;
 }
 
+/* Blocks that nearly always follow each other, as one. */
+struct traces {
+	uint32_t *of; /* by block: its trace */
+	struct trace_sum {
+		double value, own, change;
+	} * sum; /* by trace; scratch */
+};
+
+static struct pesa_error *traces_make(const struct pesa_compare *compare, struct traces *traces)
+{
+	uint32_t blocks = compare->regions.groups;
+
+	traces->of = calloc(blocks + 1, sizeof(*traces->of));
+	traces->sum = calloc(blocks + 1, sizeof(*traces->sum));
+	return traces->of && traces->sum
+		       ? compare_paths_join(&compare->paths, &compare->code, blocks, traces->of)
+		       : pesa_error_no_memory();
+}
+
+static void traces_free(struct traces *traces)
+{
+	free(traces->of);
+	free(traces->sum);
+}
+
 /* The part of the differences of traces that a finding explains; `candidate` is what becomes of the
  * prediction without it. */
-static struct pesa_error *explain_traces(struct compare_search *search,
-					 const struct compare_candidate *candidate, double *part)
+static double explained_of_traces(const struct compare_search *search, const struct traces *traces,
+				  const struct compare_candidate *candidate)
 {
-	const struct pesa_compare *compare = search->compare;
 	const struct compare_residuals *residuals = &search->residuals;
-	uint32_t blocks = compare->regions.groups, *trace = calloc(blocks + 1, sizeof(*trace));
-	struct sum {
-		double value, own, change;
-	} *sums = calloc(blocks + 1, sizeof(*sums));
-	struct pesa_error *error =
-		trace && sums ? compare_paths_join(&compare->paths, &compare->code, blocks, trace)
-			      : pesa_error_no_memory();
+	uint32_t blocks = search->compare->regions.groups;
 	double with = 0, without = 0;
 
-	for (uint32_t i = 0; i < blocks && !error; i++)
+	memset(traces->sum, 0, blocks * sizeof(*traces->sum));
+	for (uint32_t i = 0; i < blocks; i++)
 		if (residuals->block[i].variance > 0) {
-			sums[trace[i]].value += residuals->block[i].value;
-			sums[trace[i]].own += residuals->block[i].own;
+			struct trace_sum *sum = &traces->sum[traces->of[i]];
+
+			sum->value += residuals->block[i].value;
+			sum->own += residuals->block[i].own;
 		}
-	for (uint32_t i = 0; i < candidate->effects && !error; i++) {
+	for (uint32_t i = 0; i < candidate->effects; i++) {
 		const struct compare_effect *effect = &candidate->effect[i];
 		const struct compare_residual *one = &residuals->node[effect->node];
 
 		if (one->variance > 0)
-			sums[trace[one->block]].change += effect->cycles;
+			traces->sum[traces->of[one->block]].change += effect->cycles;
 	}
-	for (uint32_t i = 0; i < blocks && !error; i++)
-		if (sums[i].change != 0) {
-			with += compare_beyond(sums[i].value, sums[i].own);
-			without += compare_beyond(sums[i].value - sums[i].change, sums[i].own);
-		}
-	*part = compare_part_explained(without, with);
-	free(trace);
-	free(sums);
-	return error;
+	for (uint32_t i = 0; i < blocks; i++) {
+		const struct trace_sum *sum = &traces->sum[i];
+
+		if (sum->change == 0)
+			continue;
+		with += compare_beyond(sum->value, sum->own);
+		without += compare_beyond(sum->value - sum->change, sum->own);
+	}
+	return compare_part_explained(without, with);
 }
 
 static bool is_exact(const struct compare_search *search, const struct compare_candidate *candidate)
@@ -353,8 +375,9 @@ static bool is_exact(const struct compare_search *search, const struct compare_c
  * explain too little; NULL: all explain enough.  `beside_all`: none of them was removed for want of
  * evidence.
  */
-static struct pesa_error *weigh_all(struct compare_search *search, bool beside_all,
-				    struct compare_candidate **weakest, double *least)
+static struct pesa_error *weigh_all(struct compare_search *search, const struct traces *traces,
+				    bool beside_all, struct compare_candidate **weakest,
+				    double *least)
 {
 	struct pesa_error *error = NULL;
 	double left;
@@ -377,9 +400,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, bool beside_a
 		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
 		finding->explained_blocks =
 			compare_part_explained(touched.block[1], touched.block[0]);
-		error = explain_traces(search, candidate, &finding->explained_traces);
-		if (error)
-			break;
+		finding->explained_traces = explained_of_traces(search, traces, candidate);
 		if (beside_all) {
 			candidate->beside = finding->explained;
 			candidate->beside_blocks = finding->explained_blocks;
@@ -400,9 +421,13 @@ static struct pesa_error *weigh_all(struct compare_search *search, bool beside_a
 
 struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 {
-	struct compare_candidate *weakest;
+	struct compare_candidate *weakest = NULL;
+	struct traces traces;
 	double least = 0;
-	struct pesa_error *error = weigh_all(search, true, &weakest, &least);
+	struct pesa_error *error = traces_make(search->compare, &traces);
+
+	if (!error)
+		error = weigh_all(search, &traces, true, &weakest, &least);
 
 	while (!error && weakest) {
 		struct pesa_compare_unexplained *nearest = &search->compare->unexplained;
@@ -415,7 +440,8 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 		}
 		error = compare_eliminate(search, weakest);
 		if (!error)
-			error = weigh_all(search, false, &weakest, &least);
+			error = weigh_all(search, &traces, false, &weakest, &least);
 	}
+	traces_free(&traces);
 	return error;
 }

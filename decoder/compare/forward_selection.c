@@ -19,7 +19,7 @@
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
 #define ABOUT	     0.1 /* part of what one explains by which another one explains about as much */
-#define CLEARLY	     0.3
+#define CLEARLY	     0.3 /* and then the part by which one of them explains more of what it touches */
 #define FAR	     2.0  /* steps that are measured, for a larger one to be tried */
 #define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */

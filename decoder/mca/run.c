@@ -6,9 +6,6 @@
 #include "decoder/mca/fast/fast.h"
 #include "decoder/mca/stack/cycle_stack.h"
 
-/* Cycles by which the search for a period goes on. */
-#define PERIOD_STEP 64
-
 static struct pesa_error *check_options(const struct pesa_mca_block *block,
 					const struct pesa_mca_run_options *options)
 {
@@ -43,7 +40,7 @@ static struct pesa_error *find_period_in_order(const struct pesa_mca_block *bloc
 	if (error)
 		return error;
 	while (!error && run->steady.searching && !run->done)
-		error = mca_run_cycles(run, run->now + PERIOD_STEP);
+		error = mca_run_cycles(run, run->now + MCA_PERIOD_STEP);
 	if (!error)
 		*period = run->steady.period;
 	mca_run_free(run);

@@ -24,7 +24,7 @@ import tempfile
 
 from accuracy import O, PESA, Failed, machine, program, run
 from columns import replace_between, wrapped
-from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_of, ties_of
+from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_none
 from perf_samples import Recording
 from variants import VARIANTS
 
@@ -66,8 +66,7 @@ def compared(data, folder, changes, model):
     for variant, _, _, change in COMPARED:
         recording.write(changed, change)
         rows = comparison_of(changed)["classes"]
-        keys = set(map(key_of, changes))
-        one = {"false": sum(not keys & set(names_of(row, model) + ties_of(row, model)) for row in rows)}
+        one = {"false": sum(names_none(row, changes, model) for row in rows)}
         if changes:
             judged, value = judge(changes[0], rows, 2, model), int(changes[0].split("=")[1])
             one["found"] = bool(judged["rank"])

@@ -182,6 +182,11 @@ def names_of(finding, model):
     return with_lines(keys, model)
 
 
+def names_none(finding, changes, model):
+    """Whether a finding and its ties are about none of the planted changes."""
+    return not set(map(key_of, changes)) & set(names_of(finding, model) + ties_of(finding, model))
+
+
 def judge(change, findings, limit, model):
     """How a deviation was found: its rank (from 1), the value that was proposed, and as what."""
     for rank, finding in enumerate(findings[:limit], 1):
@@ -197,9 +202,8 @@ def judge(change, findings, limit, model):
 def trial(name, core, arguments, planted, base):
     changes = [change for change, _ in planted]
     found, cycles = measure(name, core, arguments, changes)
-    keys = set(map(key_of, changes))
-    result = {"program": name, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
-        {"change": one["change"], "false": not keys & set(names_of(one, Model(core)) + ties_of(one, Model(core)))} for one in found["classes"]]}
+    result = {"program": name, "core": core, "planted": [], "moved": cycles / base - 1,
+              "findings": [{"change": one["change"], "false": names_none(one, changes, Model(core))} for one in found["classes"]]}
     for change, model in planted:
         result["planted"].append({"change": change, "model": model, **judge(change, found["classes"], len(planted) + 1, Model(core))})
     return result

@@ -26,7 +26,7 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from accuracy import PESA  # noqa: E402  pylint: disable=wrong-import-position
 from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
-from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_of, ties_of  # noqa: E402  pylint: disable=wrong-import-position
+from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_none  # noqa: E402  pylint: disable=wrong-import-position
 from pool import gather, run  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -117,11 +117,6 @@ def draw(generator, model, classes, opcodes, count, in_order):
         if one:
             drawn.setdefault(key_of(one[0]), one)
     return list(drawn.values())
-
-
-def names_none(finding, changes, model):
-    """Whether a finding and its ties are about none of the planted changes."""
-    return not set(map(key_of, changes)) & set(names_of(finding, model) + ties_of(finding, model))
 
 
 def trials_of(seed, core, arguments):

@@ -30,6 +30,36 @@ static inline uint32_t encode(uint32_t *seed)
 	return base | (10 + pick(seed, 5)) << 7 | first << 15 | second << 20;
 }
 
+/* Up to RANDOM_BLOCK_MAX instructions. */
+#define RANDOM_BLOCK_MAX 20
+
+static inline struct pesa_mca_block *random_block(const struct pesa_mca_model *model,
+						  const struct pesa_isa *isa, uint32_t *seed)
+{
+	const struct pesa_mca_block_options options = {.skip_unsupported = true};
+	struct pesa_mca_instruction instructions[RANDOM_BLOCK_MAX] = {0};
+	unsigned int count = 1 + pick(seed, RANDOM_BLOCK_MAX);
+	struct pesa_mca_block *block;
+
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t bits = encode(seed);
+
+		instructions[i].latency = -1;
+		assert_int_equal(pesa_insn_decode(isa, &bits, sizeof(bits), &instructions[i].insn),
+				 4);
+	}
+	assert_null(pesa_mca_block_create(model, instructions, count, &options, &block));
+	return block;
+}
+
+/* Blocks per processor: those of an environment variable, if it is set. */
+static inline unsigned int number_of_blocks(const char *variable, unsigned int usual)
+{
+	const char *blocks = getenv(variable);
+
+	return blocks ? strtoul(blocks, NULL, 10) : usual;
+}
+
 /*
  * A built-in model in which some instructions have many micro-ops, or occupy units for longer than
  * their results take: what is still to come is in the state of the machine then, not in that of

@@ -22,13 +22,6 @@
 #define INSTRUCTIONS_MAX 120
 #define BLOCKS		 60 /* per processor */
 
-static unsigned int blocks_per_processor(void)
-{
-	const char *blocks = getenv("MCA_STACK_BLOCKS");
-
-	return blocks ? strtoul(blocks, NULL, 10) : BLOCKS;
-}
-
 /* Zero in half of the cases. */
 static unsigned int perhaps(uint32_t *seed, uint32_t count)
 {
@@ -188,7 +181,8 @@ static void compare_all(uint32_t seed, bool changed)
 {
 	struct counts counts = {0};
 
-	for_each_block(make_block, seed, changed, blocks_per_processor(), compare, &counts);
+	for_each_block(make_block, seed, changed, number_of_blocks("MCA_STACK_BLOCKS", BLOCKS),
+		       compare, &counts);
 	assert_int_equal(counts.fast, counts.expected);
 	assert_true(counts.fast && counts.flushed && counts.missed);
 }
@@ -262,7 +256,8 @@ static void what_has_executed_retires_in_order_and_so_many_a_cycle(void **state)
 	unsigned int most = 0;
 
 	(void)state;
-	for_each_block(make_block, 19, false, blocks_per_processor(), commit_in_order, &most);
+	for_each_block(make_block, 19, false, number_of_blocks("MCA_STACK_BLOCKS", BLOCKS),
+		       commit_in_order, &most);
 	assert_int_equal(most, 4);
 }
 

@@ -17,34 +17,7 @@
 #include "decoder/mca/views/views.h"
 #include "tests/unit/mca_blocks.h"
 
-#define INSTRUCTIONS_MAX 16
-#define BLOCKS		 12 /* per processor */
-
-static unsigned int blocks_per_processor(void)
-{
-	const char *blocks = getenv("MCA_REPEATED_BLOCKS");
-
-	return blocks ? strtoul(blocks, NULL, 10) : BLOCKS;
-}
-
-static struct pesa_mca_block *make_block(const struct pesa_mca_model *model,
-					 const struct pesa_isa *isa, uint32_t *seed)
-{
-	const struct pesa_mca_block_options options = {.skip_unsupported = true};
-	struct pesa_mca_instruction instructions[INSTRUCTIONS_MAX] = {0};
-	unsigned int count = 1 + pick(seed, INSTRUCTIONS_MAX);
-	struct pesa_mca_block *block;
-
-	for (unsigned int i = 0; i < count; i++) {
-		uint32_t bits = encode(seed);
-
-		instructions[i].latency = -1;
-		assert_int_equal(pesa_insn_decode(isa, &bits, sizeof(bits), &instructions[i].insn),
-				 4);
-	}
-	assert_null(pesa_mca_block_create(model, instructions, count, &options, &block));
-	return block;
-}
+#define BLOCKS 12 /* per processor */
 
 static struct pesa_mca_run_options make_options(uint32_t *seed)
 {
@@ -78,7 +51,7 @@ static char *views_of(const struct pesa_mca_block *block,
 	};
 	enum { MAKERS = sizeof(makers) / sizeof(makers[0]) };
 	const struct pesa_mca_model *model = pesa_mca_block_model(block);
-	const char *lines[INSTRUCTIONS_MAX];
+	const char *lines[RANDOM_BLOCK_MAX];
 	struct mca_view_context context = {
 		.block = block,
 		.model = model,
@@ -146,7 +119,8 @@ static void check(uint32_t seed, bool changed)
 {
 	struct amounts amounts = {0};
 
-	for_each_block(make_block, seed, changed, blocks_per_processor(), compare, &amounts);
+	for_each_block(random_block, seed, changed, number_of_blocks("MCA_REPEATED_BLOCKS", BLOCKS),
+		       compare, &amounts);
 	print_message("%.1f %% of the instructions are left out\n",
 		      100. * amounts.left_out / amounts.all);
 	assert_true(amounts.left_out > amounts.all / 8);

@@ -16,40 +16,13 @@
 #include "decoder/mca/fast/fast.h"
 #include "tests/unit/mca_blocks.h"
 
-#define INSTRUCTIONS_MAX 20
-#define BLOCKS		 40 /* per processor */
+#define BLOCKS 40 /* per processor */
 
 static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	(void)event;
 	++*(uint64_t *)data;
 	return NULL;
-}
-
-static unsigned int blocks_per_processor(void)
-{
-	const char *blocks = getenv("MCA_STEADY_BLOCKS");
-
-	return blocks ? strtoul(blocks, NULL, 10) : BLOCKS;
-}
-
-static struct pesa_mca_block *make_block(const struct pesa_mca_model *model,
-					 const struct pesa_isa *isa, uint32_t *seed)
-{
-	const struct pesa_mca_block_options options = {.skip_unsupported = true};
-	struct pesa_mca_instruction instructions[INSTRUCTIONS_MAX] = {0};
-	unsigned int count = 1 + pick(seed, INSTRUCTIONS_MAX);
-	struct pesa_mca_block *block;
-
-	for (unsigned int i = 0; i < count; i++) {
-		uint32_t bits = encode(seed);
-
-		instructions[i].latency = -1;
-		assert_int_equal(pesa_insn_decode(isa, &bits, sizeof(bits), &instructions[i].insn),
-				 4);
-	}
-	assert_null(pesa_mca_block_create(model, instructions, count, &options, &block));
-	return block;
 }
 
 /* Cycles of each unit by instruction of the block. */
@@ -145,13 +118,15 @@ static void compare_some(const struct pesa_mca_block *block, uint32_t *seed, voi
 static void all_processors_give_the_same_cycles(void **state)
 {
 	(void)state;
-	for_each_block(make_block, 7, false, blocks_per_processor(), compare_some, NULL);
+	for_each_block(random_block, 7, false, number_of_blocks("MCA_STEADY_BLOCKS", BLOCKS),
+		       compare_some, NULL);
 }
 
 static void changed_models_give_the_same_cycles(void **state)
 {
 	(void)state;
-	for_each_block(make_block, 11, true, blocks_per_processor(), compare_some, NULL);
+	for_each_block(random_block, 11, true, number_of_blocks("MCA_STEADY_BLOCKS", BLOCKS),
+		       compare_some, NULL);
 }
 
 /* Each number of iterations, so that a run ends anywhere in a period or in its first one. */
@@ -168,7 +143,7 @@ static void any_number_of_iterations_gives_the_same_cycles(void **state)
 
 		assert_null(pesa_mca_model_builtin(names[i], &model));
 		for (unsigned int j = 0; j < 2; j++) {
-			struct pesa_mca_block *block = make_block(model, isa, &seed);
+			struct pesa_mca_block *block = random_block(model, isa, &seed);
 
 			for (unsigned int iterations = 1; iterations <= 300; iterations++) {
 				struct pesa_mca_run_options options = make_options(&seed, 1);
@@ -199,7 +174,7 @@ static void a_long_run_costs_no_more(const struct pesa_mca_block *block, uint32_
 static void long_runs_are_extrapolated(void **state)
 {
 	(void)state;
-	for_each_block(make_block, 7, false, 1, a_long_run_costs_no_more, NULL);
+	for_each_block(random_block, 7, false, 1, a_long_run_costs_no_more, NULL);
 }
 
 /* ---- Snapshots ------------------------------------------------------------------------------- */
@@ -455,7 +430,8 @@ static void a_snapshot_shows_what_decides_out_of_order(void **state)
 	unsigned int idle = 0;
 
 	(void)state;
-	for_each_block(make_block, 3, true, blocks_per_processor(), change_quick_run, outcomes);
+	for_each_block(random_block, 3, true, number_of_blocks("MCA_STEADY_BLOCKS", BLOCKS),
+		       change_quick_run, outcomes);
 	for (size_t i = 0; i < QUICK_PARTS; i++) {
 		print_message("%s: %u changes have an effect, %u are shown by no other part\n",
 			      quick_parts[i].name, outcomes[i].changed, outcomes[i].needed);
@@ -608,7 +584,8 @@ static void a_snapshot_shows_what_decides_in_order(void **state)
 	unsigned int idle = 0;
 
 	(void)state;
-	for_each_block(make_block, 3, true, blocks_per_processor(), change_in_order_run, outcomes);
+	for_each_block(random_block, 3, true, number_of_blocks("MCA_STEADY_BLOCKS", BLOCKS),
+		       change_in_order_run, outcomes);
 	for (size_t i = 0; i < RUN_PARTS; i++) {
 		print_message("%s: %u changes have an effect, %u are shown by no other part\n",
 			      run_parts[i].name, outcomes[i].changed, outcomes[i].needed);

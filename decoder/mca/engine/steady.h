@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #define MCA_SEEN 256
+/* Cycles by which a run goes on that only looks for a period. */
+#define MCA_PERIOD_STEP 64
 
 /* What a search has found: from cycle `begin` on the run repeats itself. */
 struct mca_period {

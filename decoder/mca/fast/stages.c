@@ -8,8 +8,6 @@
 
 /* Typical arena size of a run. */
 #define BYTES 65536
-/* Cycles by which the search for a period goes on. */
-#define PERIOD_STEP 64
 
 static bool is_memory(const struct mca_fast_instruction *plan)
 {
@@ -683,7 +681,7 @@ struct pesa_error *mca_fast_period(const struct pesa_mca_block *block,
 	if (error)
 		return error;
 	while (!error && fast.steady.searching && (fast.tail < fast.last || fast.head != fast.tail))
-		error = mca_fast_cycles(&fast, fast.now + PERIOD_STEP);
+		error = mca_fast_cycles(&fast, fast.now + MCA_PERIOD_STEP);
 	if (!error)
 		*period = fast.steady.period;
 	mca_fast_free(&fast);
