@@ -40,6 +40,16 @@ for file in /sys/class/virtio-ports/*/name; do
     esac
 done
 [ -c "$output" ] && [ -c "$error" ] || finish 125
+read -r present < /sys/devices/system/cpu/present
+read -r online < /sys/devices/system/cpu/online
+read -r words < /proc/cmdline
+case $online:$words in
+"$present":* | *maxcpus=*) ;;
+*)
+    echo "of harts $present only $online came online: see the kernel's messages" > "$error"
+    finish 125
+    ;;
+esac
 if [ -n "$driver" ] && ! insmod "/board/$driver" 2> "$error"; then
     echo "the driver was not loaded: see the kernel's messages" > "$error"
     finish 125
