@@ -33,6 +33,8 @@ struct compare_node {
 	struct pesa_compare_time time;
 	double mispredicts[2]; /* per execution: not taken, taken */
 	uint8_t waits;	       /* of a load: enum compare_waits (waits.h) */
+	bool wide;	       /* of a load: it reads more bytes than the newest store writes */
+	double waits_part;     /* of its executions, in which it waits */
 	/* Its opcode may take longer, or a load of its basic block waits for a store: both explain
 	 * the measurement. */
 	bool ambiguous;
@@ -42,7 +44,7 @@ struct compare_node {
 	/* State while following paths. */
 	uint64_t visits, taken;
 	double mispredicts_due[2]; /* mispredicts due: not taken, taken */
-	double misses_due;
+	double misses_due, waits_due;
 	/* Prediction: sums over the occurrences in the counted part of paths. */
 	double occurrences, retiring, stalled, event;
 	double uncertain; /* cycles an execution by which ordering may change the prediction */

@@ -21,6 +21,9 @@
  * several blocks. */
 #define LEFT_EXPLAINED	       0.9
 #define LEFT_EXPLAINED_SEVERAL 6.0
+/* And of one that explains most of it, wherever that is. */
+#define LEFT_MOSTLY	       0.8
+#define LEFT_MOSTLY_DEVIATIONS 8.0
 
 /*
  * A finding that hardly moves the program as a whole makes some instructions as much faster as others
@@ -31,6 +34,7 @@
 #define STILL_DEVIATIONS   7.0
 #define STILL_SHARE	   0.02 /* of the core time, in differences of instructions */
 #define STILL_EXPLAINED	   0.7	/* of instructions and of blocks */
+#define STILL_TRACES	   0.5	/* likewise, of blocks that follow each other */
 #define STILL_LARGE	   0.1	/* of the core time, likewise */
 #define STILL_INSTRUCTIONS 0.95 /* explained, of instructions alone */
 
@@ -47,8 +51,9 @@
  * does not tell for certain.  A finding that leaves most of what such blocks differ by together only moves
  * time between them, unless it explains nearly all of their instructions.
  */
-#define BETWEEN_TRACES	  0.25 /* part explained of traces */
-#define BETWEEN_EXPLAINED 0.85 /* of instructions */
+#define BETWEEN_TRACES	   0.25 /* part explained of traces */
+#define BETWEEN_EXPLAINED  0.85 /* of instructions */
+#define BETWEEN_DEVIATIONS 15.0 /* from which it is no chance */
 
 /*
  * A number that becomes worse and makes the program faster: in order the one may keep the other from waiting.
@@ -56,6 +61,9 @@
  */
 #define PARADOX_LEAST	   0.003 /* of the core time */
 #define PARADOX_DEVIATIONS 9.0
+/* One that explains most of so large an effect is none. */
+#define PARADOX_LARGE	  0.1 /* of the core time */
+#define PARADOX_EXPLAINED 0.8 /* of instructions and of blocks */
 
 /*
  * What makes all differences so much likelier, less the penalty for the size of the change, is no accident,
@@ -99,6 +107,10 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define EXACT		 0.95 /* parts explained beside the others */
 #define EXACT_DEVIATIONS 12.0
 #define EXACT_BLOCKS	 0.5 /* explained without them */
+/* The same of a large effect, if it explains most beside the others. */
+#define LARGE		 0.1 /* of the core time */
+#define LARGE_BESIDE	 0.8 /* parts explained beside the others */
+#define LARGE_DEVIATIONS 7.0
 
 /*
  * Several wrong entries in few basic blocks have few standard errors each.  Where blocks differed by much,
@@ -129,6 +141,7 @@ static const struct {
 	{0.45, 0.15, 4.2, IN_SEVERAL_BLOCKS},
 	{0.3, 0.2, 8, ANYWHERE},
 	{0.8, 0.8, 3.5, ANYWHERE},
+	{0.95, 0.95, 3, ANYWHERE},
 	{0.1, 0.7, 4.2, OUT_OF_ORDER},
 	{0.05, 0.7, 6, IN_SEVERAL_BLOCKS_AT_LAST},
 };
@@ -178,7 +191,8 @@ static bool is_enough_still(const struct compare_search *search,
 	if (finding->deviations < STILL_DEVIATIONS || !compare_is_in_blocks(touched, STILL_BLOCKS))
 		return false;
 	return (of_nodes >= STILL_SHARE * search->core && finding->explained >= STILL_EXPLAINED &&
-		finding->explained_blocks >= STILL_EXPLAINED) ||
+		finding->explained_blocks >= STILL_EXPLAINED &&
+		finding->explained_traces >= STILL_TRACES) ||
 	       (of_nodes >= STILL_LARGE * search->core && finding->explained >= STILL_INSTRUCTIONS);
 }
 
@@ -227,10 +241,13 @@ static bool is_paradox(const struct compare_search *search,
 	bool worse = (candidate->model_value < candidate->base_value) == fewer;
 	/* What is touched is what becomes of the prediction without the finding. */
 	double slower = worse ? -touched->sum : touched->sum;
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+	double part = fmin(finding->explained, finding->explained_blocks);
 
+	if (slower <= -PARADOX_LARGE * search->core && part >= PARADOX_EXPLAINED)
+		return false;
 	return pesa_mca_model_is_out_of_order(search->original) &&
-	       slower < -PARADOX_LEAST * search->core &&
-	       finding_of(search, candidate)->deviations < PARADOX_DEVIATIONS;
+	       slower < -PARADOX_LEAST * search->core && finding->deviations < PARADOX_DEVIATIONS;
 }
 
 /* Single opcodes come first: a whole entry explains a part of what one of them does. */
@@ -249,20 +266,21 @@ static bool is_likely(const struct compare_search *search,
 
 static bool is_between(const struct pesa_compare_finding *finding)
 {
-	return finding->explained_traces < BETWEEN_TRACES && finding->explained < BETWEEN_EXPLAINED;
+	return finding->explained_traces < BETWEEN_TRACES &&
+	       finding->explained < BETWEEN_EXPLAINED && finding->deviations < BETWEEN_DEVIATIONS;
 }
 
 /* How much of what is left of all differences a finding has to explain. */
 static double part_of_left(const struct pesa_compare_finding *finding,
 			   const struct compare_touched *touched)
 {
-	bool nearly_all = finding->explained >= LEFT_EXPLAINED &&
-			  finding->explained_blocks >= LEFT_EXPLAINED &&
-			  compare_is_in_blocks(touched, STILL_BLOCKS);
+	double part = fmin(finding->explained, finding->explained_blocks), least = LEFT_DEVIATIONS;
 
-	return finding->deviations < (nearly_all ? LEFT_EXPLAINED_SEVERAL : LEFT_DEVIATIONS)
-		       ? LEFT_MOST
-		       : LEFT_LEAST;
+	if (part >= LEFT_EXPLAINED && compare_is_in_blocks(touched, STILL_BLOCKS))
+		least = LEFT_EXPLAINED_SEVERAL;
+	else if (part >= LEFT_MOSTLY)
+		least = LEFT_MOSTLY_DEVIATIONS;
+	return finding->deviations < least ? LEFT_MOST : LEFT_LEAST;
 }
 
 static bool is_enough(const struct compare_search *search,
@@ -273,13 +291,14 @@ static bool is_enough(const struct compare_search *search,
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
 	double least = part_of_left(finding, touched) * left;
+	bool still = fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core;
 
 	if (is_paradox(search, candidate, touched) || is_between(finding))
 		return false;
-	if (is_likely(search, candidate, of_nodes))
+	if ((!still || finding->explained_traces >= STILL_TRACES) &&
+	    is_likely(search, candidate, of_nodes))
 		return true;
-	if (fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core &&
-	    !is_enough_still(search, candidate, touched))
+	if (still && !is_enough_still(search, candidate, touched))
 		return false;
 	if (of_blocks < least && of_nodes < least)
 		return false;
@@ -362,12 +381,17 @@ static double explained_of_traces(const struct compare_search *search, const str
 	return compare_part_explained(without, with);
 }
 
-static bool is_exact(const struct compare_search *search, const struct compare_candidate *candidate)
+static bool is_exact(const struct compare_search *search, const struct compare_candidate *candidate,
+		     const struct compare_touched *touched)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+	double beside = fmin(candidate->beside, candidate->beside_blocks);
 
-	return candidate->beside >= EXACT && candidate->beside_blocks >= EXACT &&
-	       finding->deviations >= EXACT_DEVIATIONS && finding->explained_blocks >= EXACT_BLOCKS;
+	if (finding->explained_blocks < EXACT_BLOCKS)
+		return false;
+	return (beside >= EXACT && finding->deviations >= EXACT_DEVIATIONS) ||
+	       (beside >= LARGE_BESIDE && finding->deviations >= LARGE_DEVIATIONS &&
+		fabs(touched->sum) >= LARGE * search->core);
 }
 
 /*
@@ -407,7 +431,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 		} else if (finding->explained_blocks >= BESIDE_BLOCKS) {
 			finding->explained = fmax(finding->explained, candidate->beside);
 		}
-		candidate->stays = !beside_all && is_exact(search, candidate);
+		candidate->stays = !beside_all && is_exact(search, candidate, &touched);
 		if (candidate->stays)
 			continue;
 		if (!is_enough(search, candidate, &touched, left) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Backward elimination and exchange: the first findings were selected on a model that lacked the
- * later ones, so each is tested again, and its value.  See search.h.
+ * later ones, so each is tested again, its value, and what of its entry it changes.  See search.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #define STARTS_MAX 2   /* selections tried without the same findings */
 #define VALUES_MAX 12  /* tried for one finding */
 #define LIKELIER   6.0 /* twice the log-likelihood, for another value of a finding */
+#define ABOUT	   0.8 /* of what a finding explains beside the others, by another change of its entry */
 
 static void drop_finding(struct compare_search *search, unsigned int finding)
 {
@@ -318,18 +319,6 @@ static struct pesa_error *exchange_findings(struct compare_search *search, bool 
 	return error;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
-
-struct pesa_error *compare_exchange(struct compare_search *search)
-{
-	struct pesa_error *error = eliminate_each(search);
-	bool any = true;
-
-	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++)
-		error = exchange_findings(search, &any);
-	return error;
-}
-
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 static bool has_number(const struct compare_candidate *candidate)
@@ -415,4 +404,99 @@ struct pesa_error *compare_settle_values(struct compare_search *search, bool *an
 			error = settle(search, &search->candidate[i], any);
 	}
 	return error;
+}
+
+/* ---- Other changes of the same entry --------------------------------------------------------- */
+
+/* Select another change of the same entry, and settle the values of the findings beside it.  `better`: whether that is
+ * more likely than `most`. */
+static struct pesa_error *select_rival(struct compare_search *search, struct start *rival,
+				       double most, bool *better)
+{
+	struct pesa_error *error;
+	bool any;
+
+	rival->whole = 0;
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].refused = true;
+	error = compare_try(search, rival->candidate, rival->value);
+	if (!error)
+		error = compare_add_finding(search, rival->candidate);
+	if (!error)
+		error = compare_settle_values(search, &any);
+	*better = !error && compare_score(search) > most + LIKELIER;
+	return error;
+}
+
+/* Replace a finding by another change of its classes and resources, if that is more likely. */
+static struct pesa_error *replace_finding(struct compare_search *search,
+					  struct compare_candidate *candidate, struct start *start)
+{
+	struct compare_state *before = NULL, *without = NULL;
+	double most = compare_score(search);
+	struct pesa_error *error = compare_state_keep(search, &before);
+	struct start own = {.candidate = candidate};
+	unsigned int starts = 0;
+	bool better = false;
+
+	if (!error)
+		error = compare_eliminate(search, candidate);
+	if (!error)
+		error = compare_state_keep(search, &without);
+	if (!error)
+		error = value_of_start(search, &own);
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (!is_not_selected(other) || !compare_is_related(search, candidate, other) ||
+		    (other->kind == candidate->kind && other->resource == candidate->resource))
+			continue;
+		start[starts].candidate = other;
+		error = value_of_start(search, &start[starts++]);
+	}
+	for (unsigned int i = 0; i < STARTS_MAX && !error && !better; i++) {
+		struct start *rival = starts ? most_likely(start, starts) : NULL;
+
+		if (!rival || rival->whole < ABOUT * own.whole)
+			break;
+		error = compare_state_restore(search, without);
+		if (!error)
+			error = select_rival(search, rival, most, &better);
+	}
+	if (!error && !better)
+		error = compare_state_restore(search, before);
+	compare_state_free(without);
+	compare_state_free(before);
+	return error;
+}
+
+/*
+ * What is wrong with an entry (its latency, its units, how long it holds these) is chosen before the other findings are
+ * there, and their values make up for a wrong choice: so neither is more likely by itself.
+ */
+static struct pesa_error *replace_each(struct compare_search *search)
+{
+	struct start *start = calloc(search->candidates + 1, sizeof(*start));
+	struct pesa_error *error = start ? NULL : pesa_error_no_memory();
+
+	for (unsigned int i = 0;
+	     i < search->compare->findings && search->compare->findings > 1 && !error; i++) {
+		if (compare_is_exhausted(search->compare))
+			break;
+		error = replace_finding(search, candidate_of(search, i), start);
+	}
+	free(start);
+	return error;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+struct pesa_error *compare_exchange(struct compare_search *search)
+{
+	struct pesa_error *error = eliminate_each(search);
+	bool any = true;
+
+	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++)
+		error = exchange_findings(search, &any);
+	return error ? error : replace_each(search);
 }

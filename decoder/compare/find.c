@@ -285,6 +285,7 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 
 struct chosen_node {
 	double misses, late, uncertain;
+	double waits_part;
 	uint8_t waits;
 	bool ambiguous;
 };
@@ -367,6 +368,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 							.late = node->late,
 							.uncertain = node->uncertain,
 							.waits = node->waits,
+							.waits_part = node->waits_part,
 							.ambiguous = node->ambiguous};
 	}
 	compare_block_losses(compare, outcome->loss);
@@ -385,6 +387,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 		node->late = outcome->node[i].late;
 		node->uncertain = outcome->node[i].uncertain;
 		node->waits = outcome->node[i].waits;
+		node->waits_part = outcome->node[i].waits_part;
 		node->ambiguous = outcome->node[i].ambiguous;
 	}
 	compare->kinds = outcome->kinds;

@@ -18,7 +18,7 @@ static struct compare_value unknown(const struct compare_memory *memory, unsigne
 
 void compare_memory_begin(struct compare_memory *memory)
 {
-	memory->cells = memory->steps = memory->newest = 0;
+	memory->cells = memory->steps = memory->newest = memory->newest_size = 0;
 	memory->reg[0] = (struct compare_value){0};
 	for (unsigned int i = 1; i < 32; i++)
 		memory->reg[i] = unknown(memory, i);
@@ -249,8 +249,10 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 
 	memory->steps++;
 	result = result_of(memory, known->operation, insn, address);
-	if (opcode->properties & (PESA_OPCODE_STORE | PESA_OPCODE_ATOMIC))
+	if (opcode->properties & (PESA_OPCODE_STORE | PESA_OPCODE_ATOMIC)) {
 		memory->newest = memory->steps;
+		memory->newest_size = known->size;
+	}
 	if (known->size && address_of(memory, insn, &place)) {
 		if (opcode->properties & PESA_OPCODE_LOAD) {
 			result = load(memory, place, known->size, &forward);
@@ -273,7 +275,9 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 	/* The kernel returns its result in a0. */
 	if (known->trap)
 		memory->reg[10] = unknown(memory, 10);
-	if (opcode->properties & PESA_OPCODE_LOAD && memory->newest)
+	if (opcode->properties & PESA_OPCODE_LOAD && memory->newest) {
 		forward.newest = memory->steps - memory->newest;
+		forward.narrow = memory->newest_size && memory->newest_size < known->size;
+	}
 	return forward;
 }

@@ -46,6 +46,7 @@ struct compare_memory {
 	struct compare_cell cell[COMPARE_CELLS]; /* ring: the newest replaces the oldest */
 	unsigned int cells, steps;		 /* counts so far */
 	unsigned int newest;			 /* step of the newest store, from 1; 0: none */
+	unsigned int newest_size;		 /* its bytes; 0: unknown */
 };
 
 /* The address and the source of a load. */
@@ -56,6 +57,7 @@ struct compare_forward {
 	/* Steps from the newest store of all, which the load may read from although the code does not
 	 * tell; 0: none. */
 	unsigned int newest;
+	bool narrow;		      /* that store writes fewer bytes than the load reads */
 	struct compare_value address; /* of a plain load */
 	bool known;		      /* whether it is one */
 };

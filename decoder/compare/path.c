@@ -500,6 +500,8 @@ static void spread_events(struct compare_code *code)
 		for (unsigned int way = 0; way < 2; way++)
 			node->mispredicts_due[way] = fraction(2 * (uint64_t)i + way);
 		node->misses_due = fraction(i);
+		node->waits_due = fraction(i);
+		node->wide = false;
 	}
 }
 

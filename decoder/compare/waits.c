@@ -16,6 +16,8 @@
 #define REMAINS	     0.5   /* part of the explained excess that may remain at other loads */
 #define AMBIGUOUS    0.25  /* part of the excess by which a longer latency may explain less */
 #define ELSEWHERE    1.4   /* of the excess: what explains more is not about this load alone */
+#define SOMETIMES    0.3   /* part of the executions in which a load has to wait */
+#define EXACTLY	     0.03  /* part of the excess that remains, or is exceeded by, at most */
 #define CLEARER	     0.25 /* of the differences of instructions: so few are left by one explanation */
 /* The same for a load that does not stall itself, of what its basic block takes longer. */
 #define BLOCK_LEAST	0.01
@@ -27,6 +29,7 @@ struct waits {
 	double *each, *scratch;
 	double *block; /* by basic block: core time beyond the predicted one, cycles */
 	bool *stores;  /* by region: whether it has a store */
+	bool *exact;   /* by node: a load whose excess is just what it waits */
 };
 
 /* Core time of a load beyond the predicted one, cycles. */
@@ -172,6 +175,21 @@ static struct pesa_error *measure_latencies(struct waits *waits, struct compare_
 	return error;
 }
 
+/*
+ * A store that is narrower than the load cannot forward to it.  Where its address varies the load reads what it wrote
+ * only sometimes, and then waits for the cache: so often that its time is as measured, which is between the
+ * excesses without and with waiting each time.
+ */
+static struct pesa_error *try_sometimes(struct waits *waits, struct compare_node *node,
+					double never, double always, double *distance)
+{
+	if (!(always < 0) || never < SOMETIMES * (never - always))
+		return NULL;
+	node->waits = COMPARE_WAITS_CACHE;
+	node->waits_part = never / (never - always);
+	return measure(waits, distance);
+}
+
 /* Find whether a load waits; `distance` is that of the present prediction. */
 static struct pesa_error *try_load(struct waits *waits, struct compare_node *node, double *distance)
 {
@@ -181,13 +199,16 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	double part, excess = expected_of(waits, node, &part);
 	double nearest = *distance - part * excess, longer = INFINITY;
 	double waiting = 0, in_block = INFINITY; /* differences of instructions */
+	double always = 0, part_waiting = 1, remains = INFINITY, now = INFINITY;
 	struct pesa_error *error = NULL;
 
 	for (enum compare_waits kind = COMPARE_WAITS_AS_CODED + 1;
 	     kind < COMPARE_WAITS_KINDS && !error; kind++) {
-		double now = INFINITY, left;
+		double left;
 
 		node->waits = (uint8_t)kind;
+		node->waits_part = 1;
+		now = INFINITY;
 		error = measure(waits, &now);
 		sum_blocks(waits);
 		left = stalls ? excess_of(node) : waits->block[node->group];
@@ -195,6 +216,19 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		if (now < nearest && left > -EXPLAINED * excess) {
 			nearest = now;
 			best = kind;
+			remains = fabs(left);
+			waiting = distance_in_block(waits, node);
+		}
+		if (kind == COMPARE_WAITS_CACHE)
+			always = left;
+	}
+	if (!error && best == COMPARE_WAITS_AS_CODED && stalls && node->wide) {
+		now = INFINITY;
+		error = try_sometimes(waits, node, excess, always, &now);
+		if (now < nearest) {
+			nearest = now;
+			best = COMPARE_WAITS_CACHE;
+			part_waiting = node->waits_part;
 			waiting = distance_in_block(waits, node);
 		}
 	}
@@ -218,7 +252,9 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		return NULL;
 	}
 	node->waits = (uint8_t)best;
+	node->waits_part = part_waiting;
 	*distance = nearest;
+	waits->exact[node - waits->compare->code.node] = stalls && remains <= EXACTLY * excess;
 	return NULL;
 }
 
@@ -259,10 +295,14 @@ static bool stalls_remain(const struct waits *waits, double explained)
 	return sum > REMAINS * explained;
 }
 
-static void forget_all(struct compare_code *code)
+/* That a load stalls for just as long as it would wait is no chance, whatever others do. */
+static void forget_others(struct waits *waits)
 {
+	struct compare_code *code = &waits->compare->code;
+
 	for (uint32_t i = 0; i < code->count; i++)
-		code->node[i].waits = COMPARE_WAITS_AS_CODED;
+		if (!waits->exact[i])
+			code->node[i].waits = COMPARE_WAITS_AS_CODED;
 }
 
 struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
@@ -275,9 +315,11 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 		.scratch = calloc(compare->regions.groups + 1, sizeof(double)),
 		.block = calloc(compare->regions.groups + 1, sizeof(double)),
 		.stores = calloc(compare->regions.count + 1, sizeof(bool)),
+		.exact = calloc(compare->code.count + 1, sizeof(bool)),
 	};
 	bool *tried = calloc(compare->code.count + 1, sizeof(*tried));
-	bool ready = waits.each && waits.scratch && waits.block && waits.stores && tried;
+	bool ready =
+		waits.each && waits.scratch && waits.block && waits.stores && waits.exact && tried;
 	struct pesa_error *error = ready ? NULL : pesa_error_no_memory();
 	double distance = 0, explained = 0;
 
@@ -302,13 +344,14 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 			error = compare_predict_all(compare, options);
 	}
 	if (!error && explained > 0 && stalls_remain(&waits, explained)) {
-		forget_all(&compare->code);
+		forget_others(&waits);
 		error = compare_predict_all(compare, options);
 	}
 	free(waits.each);
 	free(waits.scratch);
 	free(waits.block);
 	free(waits.stores);
+	free(waits.exact);
 	free(tried);
 	return error;
 }

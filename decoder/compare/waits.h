@@ -21,11 +21,16 @@ enum compare_waits {
 };
 
 /* What a load forwards from; `coded`: as the code says. */
-static inline struct compare_forward compare_waits_for(const struct compare_node *node,
+static inline struct compare_forward compare_waits_for(struct compare_node *node,
 						       struct compare_forward coded)
 {
+	node->wide |= coded.narrow;
 	if (node->waits == COMPARE_WAITS_AS_CODED || !coded.newest)
 		return coded;
+	node->waits_due += node->waits_part;
+	if (node->waits_due < 1)
+		return coded;
+	node->waits_due -= 1;
 	coded.distance = coded.newest;
 	coded.partly = node->waits == COMPARE_WAITS_CACHE;
 	coded.after = node->waits == COMPARE_WAITS_ISSUE;

@@ -385,6 +385,21 @@ standing = result("-i", "standing.data")
 check(sorted(one["change"].split(".", 1)[1] for one in standing["classes"]) == ["SiFiveP600LDST=4", "latency=3", "units=1"],
       "a pipe less, and not loads and stores that both occupy theirs for longer", standing.get("error", standing["classes"]))
 
+# A byte is stored into one of eight places, and a word is read from the first four: it waits for the cache in half of the executions.
+build(program({"narrow": (435, """andi t3, s0, 255
+	andi t0, s0, 7
+	add t0, t0, s2
+	sb t3, 0(t0)
+	lw t1, 0(s2)
+	slli t1, t1, 32
+	srli t1, t1, 32
+	add t2, t2, t1"""), "sum": (200, "lw t1, 32(s2)\n\tadd t2, t2, t1\n\tmul t2, t2, a1")}, 60))
+for core in ("ooo-3", "ooo-4", "ooo-8"):
+    record("narrow.data", "-c", "288", "--core", core)
+    narrow = result("-i", "narrow.data")
+    check(narrow["classes"] == [] and near(narrow["totals"]["measured"], narrow["totals"]["predicted"], 0.05),
+          f"{core}: a load that waits for a narrower store in a part of its executions is predicted", narrow["totals"])
+
 # Opcodes of an entry: one of them deviates, two of them by other numbers, all of them.
 build(program(SHARED, TURNS))
 # In an in-order core, instructions that issue later hide nothing.
