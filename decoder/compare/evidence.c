@@ -243,11 +243,11 @@ static bool is_paradox(const struct compare_search *search,
 	double slower = worse ? -touched->sum : touched->sum;
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double part = fmin(finding->explained, finding->explained_blocks);
+	bool large = slower <= -PARADOX_LARGE * search->core && part >= PARADOX_EXPLAINED;
 
-	if (slower <= -PARADOX_LARGE * search->core && part >= PARADOX_EXPLAINED)
-		return false;
 	return pesa_mca_model_is_out_of_order(search->original) &&
-	       slower < -PARADOX_LEAST * search->core && finding->deviations < PARADOX_DEVIATIONS;
+	       slower < -PARADOX_LEAST * search->core && finding->deviations < PARADOX_DEVIATIONS &&
+	       !large;
 }
 
 /* Single opcodes come first: a whole entry explains a part of what one of them does. */
@@ -321,12 +321,14 @@ static bool is_enough(const struct compare_search *search,
 	return false;
 }
 
+struct trace_sum {
+	double value, own, change;
+};
+
 /* Blocks that nearly always follow each other, as one. */
 struct traces {
-	uint32_t *of; /* by block: its trace */
-	struct trace_sum {
-		double value, own, change;
-	} * sum; /* by trace; scratch */
+	uint32_t *of;	       /* by block: its trace */
+	struct trace_sum *sum; /* by trace; scratch */
 };
 
 static struct pesa_error *traces_make(const struct pesa_compare *compare, struct traces *traces)

@@ -13,7 +13,7 @@
 #define STARTS_MAX 2   /* selections tried without the same findings */
 #define VALUES_MAX 12  /* tried for one finding */
 #define LIKELIER   6.0 /* twice the log-likelihood, for another value of a finding */
-#define ABOUT	   0.8 /* of what a finding explains beside the others, by another change of its entry */
+#define RIVAL	   0.8 /* of what a finding explains beside the others, by another change of its entry */
 
 static void drop_finding(struct compare_search *search, unsigned int finding)
 {
@@ -230,19 +230,17 @@ static struct start *most_likely(struct start *one, unsigned int count)
 	return most->whole > 0 ? most : NULL;
 }
 
-/* Forward selection that starts with a given first finding. */
-static struct pesa_error *select_from(struct compare_search *search, struct start *from)
+/* Make a start a finding; it is not tried again. */
+static struct pesa_error *add_start(struct compare_search *search, struct start *from)
 {
 	struct pesa_error *error;
 
 	from->whole = 0;
-	/* Refused candidates are not listed as ties of the first finding. */
+	/* Refused candidates are not listed as its ties. */
 	for (unsigned int i = 0; i < search->candidates; i++)
 		search->candidate[i].refused = true;
 	error = compare_try(search, from->candidate, from->value);
-	if (!error)
-		error = compare_add_finding(search, from->candidate);
-	return error ? error : compare_select_forward(search);
+	return error ? error : compare_add_finding(search, from->candidate);
 }
 
 /* Replace these findings by a selection that starts with another candidate, if it explains more. */
@@ -267,7 +265,9 @@ static struct pesa_error *exchange(struct compare_search *search, uint32_t findi
 			break;
 		error = compare_state_restore(search, without);
 		if (!error)
-			error = select_from(search, from);
+			error = add_start(search, from);
+		if (!error)
+			error = compare_select_forward(search);
 		*changed = !error && compare_score(search) > most;
 	}
 	if (!error && !*changed)
@@ -408,20 +408,14 @@ struct pesa_error *compare_settle_values(struct compare_search *search, bool *an
 
 /* ---- Other changes of the same entry --------------------------------------------------------- */
 
-/* Select another change of the same entry, and settle the values of the findings beside it.  `better`: whether that is
- * more likely than `most`. */
+/* Select another change of the same entry, and settle the values of the findings beside it.
+ * `better`: whether that is more likely than `most`. */
 static struct pesa_error *select_rival(struct compare_search *search, struct start *rival,
 				       double most, bool *better)
 {
-	struct pesa_error *error;
+	struct pesa_error *error = add_start(search, rival);
 	bool any;
 
-	rival->whole = 0;
-	for (unsigned int i = 0; i < search->candidates; i++)
-		search->candidate[i].refused = true;
-	error = compare_try(search, rival->candidate, rival->value);
-	if (!error)
-		error = compare_add_finding(search, rival->candidate);
 	if (!error)
 		error = compare_settle_values(search, &any);
 	*better = !error && compare_score(search) > most + LIKELIER;
@@ -457,7 +451,7 @@ static struct pesa_error *replace_finding(struct compare_search *search,
 	for (unsigned int i = 0; i < STARTS_MAX && !error && !better; i++) {
 		struct start *rival = starts ? most_likely(start, starts) : NULL;
 
-		if (!rival || rival->whole < ABOUT * own.whole)
+		if (!rival || rival->whole < RIVAL * own.whole)
 			break;
 		error = compare_state_restore(search, without);
 		if (!error)
@@ -471,8 +465,9 @@ static struct pesa_error *replace_finding(struct compare_search *search,
 }
 
 /*
- * What is wrong with an entry (its latency, its units, how long it holds these) is chosen before the other findings are
- * there, and their values make up for a wrong choice: so neither is more likely by itself.
+ * Which number of an entry is wrong (its latency, its units, how long it holds these) is chosen before
+ * the other findings are there, and their values make up for a wrong choice: so neither is more likely
+ * by itself.
  */
 static struct pesa_error *replace_each(struct compare_search *search)
 {

@@ -176,9 +176,10 @@ static struct pesa_error *measure_latencies(struct waits *waits, struct compare_
 }
 
 /*
- * A store that is narrower than the load cannot forward to it.  Where its address varies the load reads what it wrote
- * only sometimes, and then waits for the cache: so often that its time is as measured, which is between the
- * excesses without and with waiting each time.
+ * A store that writes fewer bytes than a load reads cannot forward to it.  Where the store's address
+ * varies, the load overlaps with it in a part of its executions, and then waits until the store is in
+ * the cache.  That part is the one which gives the measured time.  `never`, `always`: the load's excess
+ * without waiting, and if it waits in each execution.
  */
 static struct pesa_error *try_sometimes(struct waits *waits, struct compare_node *node,
 					double never, double always, double *distance)
