@@ -250,9 +250,23 @@ check(len(sent) <= len(kept) and all(sent.count(one) <= kept.count(one) for one 
 received.clear()
 # What waits there has symbols; a worker that was killed may still be on its way out.
 wait_for(lambda: shutil.rmtree("spool", ignore_errors=True) or not os.path.exists("spool"))
+# A worker that ended while it converted, and one profile that waits for a store that is down.
+os.mkdir("spool", 0o700)
+with open("spool/.progress", "w", encoding="ascii") as out:
+    out.write(f"taken\n{os.path.basename(files()[-1])}\n")
+with open(f"spool/{1:020}-{time.time_ns():020}-00000000-0000-4000-8000-000000000000.pprof.gz", "wb") as out:
+    out.write(b"waits")
+if not os.geteuid():
+    for path in ("spool", *glob.glob("spool/*"), "spool/.progress"):
+        os.chown(path, 65534, 65534)
+down.set()
 daemon = start(symbols="no", kind="parca", tenant="team")
-wait_for(lambda: received and daemon.poll() is None)
-document = json.loads(received[0][1]) if received else {}
+wait_for(lambda: answers() and metric("pesad_push_failures_total") >= 1)
+check(metric('pesad_push_lost_total{cause="failed"}') == 1 and f"{os.path.basename(files()[-1])} is not sent" in said(),
+      "an interval whose conversion ended is told and counted, also beside failed attempts", said())
+down.clear()
+wait_for(lambda: len(received) >= 2 and daemon.poll() is None)
+document = json.loads(received[1][1]) if received[1:] else {}
 check(document.get("tenant") == "team", "Parca: the tenant", said())
 plain = Profile(io.BytesIO(base64.b64decode(document["series"][0]["samples"][0]["rawProfile"]))) if document else None
 check(plain and plain.samples and all(function["name"].startswith("[") for function in plain.functions.values()),

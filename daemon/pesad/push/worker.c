@@ -226,14 +226,15 @@ static void offer_missed(struct worker *worker, struct pesa_push *push)
 {
 	struct pesad_metrics *metrics = worker->context->metrics;
 	struct pesa_error *error;
-	char line[NAME_MAX + 128];
 
 	if (worker->progress.state == PUSH_TAKEN) {
 		pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_FAILED], 1);
-		snprintf(line, sizeof(line),
-			 "push: %s is not sent: the worker that converted it ended",
-			 worker->progress.last);
-		log_line(worker, LOG_WARNING, line);
+		/* Not limited: once in a worker's life, which may begin with a failed attempt. */
+		pthread_mutex_lock(&worker->lock);
+		pesad_log(worker->context->log, PESAD_LOG_WARNING,
+			  "push: %s is not sent: the worker that converted it ended",
+			  worker->progress.last);
+		pthread_mutex_unlock(&worker->lock);
 	}
 	error = push_progress_missed(&worker->progress, worker->context->config->store.directory,
 				     &worker->found, &worker->found_count);
