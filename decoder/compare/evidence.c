@@ -28,7 +28,8 @@
 /*
  * A finding that hardly moves the program as a whole makes some instructions as much faster as others
  * slower.  That is mostly chance, unless it explains most of what is wrong in several blocks; or nearly
- * all of a large part of the program, as which instruction of a block waits.
+ * all of a large part of the program, as which instruction of a block waits (but only moves time between
+ * blocks that follow each other, see below).
  */
 #define STILL_BLOCKS	   1.9 /* effective number of blocks */
 #define STILL_DEVIATIONS   7.0
@@ -152,20 +153,6 @@ static struct pesa_compare_finding *finding_of(const struct compare_search *sear
 	return &search->compare->finding[candidate->finding];
 }
 
-/* Sum of the differences of all basic blocks, with all findings in the model; cycles. */
-static double all_that_is_left(const struct compare_search *search)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < search->compare->regions.groups; i++) {
-		const struct compare_block *block = &search->residuals.block[i];
-
-		if (block->variance > 0)
-			sum += compare_beyond(block->value, block->variance);
-	}
-	return sum;
-}
-
 /* Whether evidence of this kind is enough here. */
 static bool holds(const struct compare_search *search, const struct compare_candidate *candidate,
 		  const struct compare_touched *touched, enum where where)
@@ -187,13 +174,16 @@ static bool is_enough_still(const struct compare_search *search,
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0];
+	bool only_between = finding->explained_traces < BETWEEN_TRACES &&
+			    finding->deviations < BETWEEN_DEVIATIONS;
 
 	if (finding->deviations < STILL_DEVIATIONS || !compare_is_in_blocks(touched, STILL_BLOCKS))
 		return false;
 	return (of_nodes >= STILL_SHARE * search->core && finding->explained >= STILL_EXPLAINED &&
 		finding->explained_blocks >= STILL_EXPLAINED &&
 		finding->explained_traces >= STILL_TRACES) ||
-	       (of_nodes >= STILL_LARGE * search->core && finding->explained >= STILL_INSTRUCTIONS);
+	       (of_nodes >= STILL_LARGE * search->core &&
+		finding->explained >= STILL_INSTRUCTIONS && !only_between);
 }
 
 /* Whether the evidence is enough for an effect on one basic block. */
@@ -298,14 +288,14 @@ static bool is_enough(const struct compare_search *search,
 	if ((!still || finding->explained_traces >= STILL_TRACES) &&
 	    is_likely(search, candidate, of_nodes))
 		return true;
+	if (is_enough_of_all(search, candidate, of_blocks, left))
+		return true;
 	if (still && !is_enough_still(search, candidate, touched))
 		return false;
 	if (of_blocks < least && of_nodes < least)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
-	if (is_enough_of_all(search, candidate, of_blocks, left))
-		return true;
 	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
 	    !is_enough_of_one(search, candidate, touched))
 		return false;
@@ -410,7 +400,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 
 	*weakest = NULL;
 	compare_make_residuals(search);
-	left = all_that_is_left(search);
+	left = compare_all_that_is_left(search);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;

@@ -14,6 +14,7 @@
 #define VALUES_MAX 12  /* tried for one finding */
 #define LIKELIER   6.0 /* twice the log-likelihood, for another value of a finding */
 #define RIVAL	   0.8 /* of what a finding explains beside the others, by another change of its entry */
+#define LEFT_MORE  1.2 /* times what was left, by which a more likely change may leave more */
 
 static void drop_finding(struct compare_search *search, unsigned int finding)
 {
@@ -409,16 +410,19 @@ struct pesa_error *compare_settle_values(struct compare_search *search, bool *an
 /* ---- Other changes of the same entry --------------------------------------------------------- */
 
 /* Select another change of the same entry, and settle the values of the findings beside it.
- * `better`: whether that is more likely than `most`. */
+ * `better`: whether that is more likely than `most`, and does not leave much more than `left`: in a loss
+ * that is linear, much in one block may be less than little in many instructions. */
 static struct pesa_error *select_rival(struct compare_search *search, struct start *rival,
-				       double most, bool *better)
+				       double most, double left, bool *better)
 {
 	struct pesa_error *error = add_start(search, rival);
 	bool any;
 
 	if (!error)
 		error = compare_settle_values(search, &any);
-	*better = !error && compare_score(search) > most + LIKELIER;
+	*better = !error && compare_score(search) > most + LIKELIER &&
+		  compare_all_that_is_left(search) <=
+			  LEFT_MORE * left + COMPARE_SHARE_LEAST * search->core;
 	return error;
 }
 
@@ -427,7 +431,7 @@ static struct pesa_error *replace_finding(struct compare_search *search,
 					  struct compare_candidate *candidate, struct start *start)
 {
 	struct compare_state *before = NULL, *without = NULL;
-	double most = compare_score(search);
+	double most = compare_score(search), left = compare_all_that_is_left(search);
 	struct pesa_error *error = compare_state_keep(search, &before);
 	struct start own = {.candidate = candidate};
 	unsigned int starts = 0;
@@ -455,7 +459,7 @@ static struct pesa_error *replace_finding(struct compare_search *search,
 			break;
 		error = compare_state_restore(search, without);
 		if (!error)
-			error = select_rival(search, rival, most, &better);
+			error = select_rival(search, rival, most, left, &better);
 	}
 	if (!error && !better)
 		error = compare_state_restore(search, before);

@@ -20,7 +20,7 @@
 #define CHOICES_MAX  5
 #define ABOUT	     0.1 /* part of what one explains by which another one explains about as much */
 #define CLEARLY	     0.3 /* and then the part by which one of them explains more of what it touches */
-#define FAR	     2.0  /* steps that are measured, for a larger one to be tried */
+#define FAR	     1.4  /* steps that are measured, for a larger one to be tried */
 #define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
 #define PROMISING    0.5  /* of what is visible, on a few paths */
@@ -607,6 +607,47 @@ static double tie_gain(const struct compare_candidate *best, const struct compar
 	return best->opcodes && other->opcodes ? TIE_OPCODES : TIE_GAIN;
 }
 
+/* What the whole effect explains, less the penalty for the size of the change. */
+static double net_gain(const struct compare_search *search,
+		       const struct compare_candidate *candidate)
+{
+	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
+}
+
+static bool is_tie(const struct compare_search *search, const struct compare_candidate *best,
+		   const struct compare_candidate *other)
+{
+	/* Candidates not tried in this round have the gain from an earlier model. */
+	return other != best && !other->refused && is_visible(search, other) &&
+	       other->gain > tie_gain(best, other) * best->gain;
+}
+
+/* List what explains about as much, the most likely first. */
+static void add_ties(struct compare_search *search, struct pesa_compare_finding *finding,
+		     const struct compare_candidate *best)
+{
+	const struct compare_candidate *tie[PESA_COMPARE_TIES];
+	unsigned int ties = 0;
+
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		const struct compare_candidate *other = &search->candidate[i];
+		unsigned int at = ties;
+
+		if (!is_tie(search, best, other))
+			continue;
+		while (at && net_gain(search, other) > net_gain(search, tie[at - 1]))
+			at--;
+		if (at == PESA_COMPARE_TIES)
+			continue;
+		ties += ties < PESA_COMPARE_TIES;
+		for (unsigned int j = ties - 1; j > at; j--)
+			tie[j] = tie[j - 1];
+		tie[at] = other;
+	}
+	for (unsigned int i = 0; i < ties; i++)
+		compare_add_tie(search, finding, tie[i]);
+}
+
 struct pesa_error *compare_add_finding(struct compare_search *search,
 				       struct compare_candidate *best)
 {
@@ -619,14 +660,7 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 		best->finding = compare->findings++;
 	finding = &compare->finding[best->finding];
 	compare_describe_finding(search, best, finding);
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		const struct compare_candidate *other = &search->candidate[i];
-
-		/* Candidates not tried in this round have the gain from an earlier model. */
-		if (other != best && !other->refused && is_visible(search, other) &&
-		    other->gain > tie_gain(best, other) * best->gain)
-			compare_add_tie(search, finding, other);
-	}
+	add_ties(search, finding, best);
 	error = compare_adopt(search, best);
 	if (!error)
 		compare_value_changed(search, best, best->value);
@@ -662,13 +696,6 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 			next = candidate;
 	}
 	return next;
-}
-
-/* What the whole effect explains, less the penalty for the size of the change. */
-static double net_gain(const struct compare_search *search,
-		       const struct compare_candidate *candidate)
-{
-	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
 }
 
 /* The parts of the differences of instructions and of blocks that the whole effect explains, together. */

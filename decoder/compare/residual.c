@@ -379,3 +379,16 @@ void compare_make_residuals(struct compare_search *search)
 		residuals->block[one->block].shift += one->variance;
 	}
 }
+
+double compare_all_that_is_left(const struct compare_search *search)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < search->compare->regions.groups; i++) {
+		const struct compare_block *block = &search->residuals.block[i];
+
+		if (block->variance > 0)
+			sum += compare_beyond(block->value, block->variance);
+	}
+	return sum;
+}

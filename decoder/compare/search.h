@@ -133,6 +133,9 @@ double compare_part_explained(double before, double after);
 /* Whether regions, and instructions within blocks, differ from the present model by no more than those
  * of other programs do from a right one. */
 bool compare_misfit_is_usual(struct compare_search *search);
+/* Sum of the differences of all basic blocks from the present model, beyond chance; cycles.  After
+ * compare_make_residuals(). */
+double compare_all_that_is_left(const struct compare_search *search);
 /* Misfit of regions with `part` of the candidate's effect added to the prediction. */
 double compare_misfit_beside(struct compare_search *search,
 			     const struct compare_candidate *candidate, double part);
