@@ -160,12 +160,40 @@ static struct pesa_error *select_with_opcodes(struct compare_search *search)
 	return error;
 }
 
+/*
+ * Restrict findings that opcodes contradict to the others of their opcodes, and search on.  They stay as
+ * they were if that is more likely: which instruction waits is chance out of order, and a finding without
+ * some of its opcodes may explain nothing.
+ */
+static struct pesa_error *narrow_findings(struct compare_search *search, bool opcodes_listed)
+{
+	struct compare_state *state = NULL;
+	bool lacking = search->lacking, narrowed = false;
+	double before = compare_score(search);
+	struct pesa_error *error = compare_state_keep(search, &state);
+
+	if (!error)
+		error = compare_weigh_opcodes(search, &narrowed);
+	if (!error && narrowed && !opcodes_listed)
+		error = compare_list_opcodes(search);
+	if (!error && narrowed)
+		error = select_findings(search);
+	if (!error && narrowed && compare_score(search) < before) {
+		search->lacking = lacking;
+		error = compare_state_restore(search, state);
+	}
+	if (!error && narrowed)
+		error = compare_weigh_opcodes(search, NULL);
+	compare_state_free(state);
+	return error;
+}
+
 /* Most wrong entries of a model are wrong for all their opcodes.  If such changes do not explain
  * the measurement, or opcodes contradict a finding, changes of single opcodes are tried too. */
 static struct pesa_error *select_all(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
-	bool narrowed = false, single = false;
+	bool single = false;
 
 	if (!compare_misfit_is_usual(search))
 		error = select_trusting(search);
@@ -175,15 +203,7 @@ static struct pesa_error *select_all(struct compare_search *search)
 		single = compare_has_unexplained_code(search);
 	if (!error && single)
 		error = select_with_opcodes(search);
-	if (!error)
-		error = compare_weigh_opcodes(search, &narrowed);
-	if (error || !narrowed)
-		return error;
-	if (!single)
-		error = compare_list_opcodes(search);
-	if (!error)
-		error = select_findings(search);
-	return error ? error : compare_weigh_opcodes(search, NULL);
+	return error ? error : narrow_findings(search, single);
 }
 
 /* Settle the values of findings that leave much, and select what is visible with these. */

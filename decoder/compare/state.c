@@ -10,6 +10,7 @@ struct candidate_state {
 	unsigned int finding;
 	int model_value;
 	bool closed;
+	unsigned int opcodes;
 };
 
 struct compare_state {
@@ -17,6 +18,7 @@ struct compare_state {
 	struct compare_predicted *predicted; /* by step */
 	double (*time)[2];		     /* by node: retiring, stalled */
 	struct candidate_state *candidate;
+	unsigned int candidates;
 	struct pesa_compare_finding *finding;
 	unsigned int findings;
 };
@@ -63,7 +65,9 @@ struct pesa_error *compare_state_keep(const struct compare_search *search,
 			.finding = search->candidate[i].finding,
 			.model_value = search->candidate[i].model_value,
 			.closed = search->candidate[i].closed,
+			.opcodes = search->candidate[i].opcodes,
 		};
+	kept->candidates = search->candidates;
 	kept->findings = compare->findings;
 	memcpy(kept->finding, compare->finding, kept->findings * sizeof(*kept->finding));
 	return NULL;
@@ -88,10 +92,17 @@ struct pesa_error *compare_state_restore(struct compare_search *search,
 	}
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
+		/* One that was listed since then is as it was listed. */
+		const struct candidate_state listed = {.finding = COMPARE_NONE,
+						       .model_value = candidate->base_value,
+						       .opcodes = candidate->opcodes};
+		const struct candidate_state *then =
+			i < state->candidates ? &state->candidate[i] : &listed;
 
-		candidate->finding = state->candidate[i].finding;
-		candidate->model_value = state->candidate[i].model_value;
-		candidate->closed = state->candidate[i].closed;
+		candidate->finding = then->finding;
+		candidate->model_value = then->model_value;
+		candidate->closed = then->closed;
+		candidate->opcodes = then->opcodes;
 		/* The effect was determined on another model. */
 		free(candidate->effect);
 		candidate->effect = NULL;
