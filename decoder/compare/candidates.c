@@ -2,6 +2,7 @@
 /* The candidates of the search: which changes of the model are tried.  See search.h. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/compare/search.h"
 
@@ -115,6 +116,17 @@ static bool is_one_write(const struct compare_search *search, unsigned int costs
 	return true;
 }
 
+/* The numbers of a vector instruction whose vector type is not known: the largest of all types, which
+ * nothing was measured for. */
+static bool is_worst_case(const struct mca_identity *identity)
+{
+	static const char ending[] = "_WorstCase";
+	size_t length = identity->write ? strlen(identity->write) : 0;
+
+	return length >= sizeof(ending) &&
+	       !strcmp(identity->write + length - (sizeof(ending) - 1), ending);
+}
+
 /*
  * First each SchedWrite of a line `class` alone, which is the unit of definition in LLVM's files,
  * then all of them together: they usually share one hardware unit.
@@ -127,6 +139,8 @@ static bool add_classes(struct compare_search *search, unsigned int costs)
 
 	for (unsigned int i = costs;
 	     i < model->class_count && model->identities[i].costs == costs && done; i++) {
+		if (is_worst_case(&model->identities[i]))
+			continue;
 		any |= search->class_used[i];
 		candidate = (struct compare_candidate){.class = i, .narrow = true};
 		if (search->class_used[i] && model->identities[i].write && !is_listed(search, i))
@@ -199,6 +213,7 @@ struct pesa_error *compare_list_opcodes(struct compare_search *search)
 		};
 
 		if (use[id].class >= 0 && !use[id].entries &&
+		    !is_worst_case(&search->original->identities[use[id].class]) &&
 		    search->original->identities[use[id].class].write && is_shared(search, use, id))
 			done = add_numbers(search, candidate);
 	}

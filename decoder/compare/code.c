@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "decoder/compare/code.h"
+#include "decoder/mca/model/vector_type.h"
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
@@ -28,6 +29,7 @@ struct compare_node *compare_code_add(struct compare_code *code, uint32_t dso, u
 		.region = COMPARE_NONE,
 		.group = COMPARE_NONE,
 		.class = -1,
+		.lmul = PESA_MCA_LMUL_NONE,
 	};
 	return &code->node[code->count++];
 }
@@ -149,6 +151,66 @@ struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 		compare_code_decode(code, profile, node);
 	}
 	link_nodes(code);
+	return NULL;
+}
+
+/* ---- Vector types ---------------------------------------------------------------------------- */
+
+#define FUNCTION_MAX 65536 /* bytes that are decoded before the last node of a function */
+
+static bool is_vector(const struct compare_node *node)
+{
+	return node->decoded && pesa_opcode_get(node->insn.opcode)->mnemonic[0] == 'v';
+}
+
+/* Decode a function from its beginning on, for its nodes from `first` to before `end`. */
+static void scan_function(struct compare_code *code, const struct pesa_profile *profile,
+			  uint64_t start, uint32_t first, uint32_t end)
+{
+	struct compare_node at = {.dso = code->node[first].dso, .address = start};
+	uint8_t lmul = PESA_MCA_LMUL_NONE, sew = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		struct compare_node *node = &code->node[i];
+
+		while (at.address < node->address && compare_code_decode(code, profile, &at)) {
+			mca_vector_type(&at.insn, &lmul, &sew);
+			at.address += at.insn.length;
+		}
+		/* Data, or another way through the bytes. */
+		if (at.address != node->address) {
+			lmul = PESA_MCA_LMUL_NONE;
+			at.address = node->address;
+		}
+		node->lmul = lmul;
+		node->sew = sew;
+	}
+}
+
+struct pesa_error *compare_code_set_vector_types(struct compare_code *code,
+						 const struct pesa_profile *profile,
+						 struct pesa_symbols *symbols)
+{
+	for (uint32_t i = 0, end; i < code->count; i = end) {
+		const struct compare_node *first = &code->node[i];
+		const struct pesa_symbol *symbol;
+		struct pesa_error *error =
+			pesa_symbols_find(symbols, first->dso, first->address, &symbol);
+		bool any = false;
+
+		if (error)
+			return error;
+		for (end = i; end < code->count; end++) {
+			const struct compare_node *node = &code->node[end];
+
+			if (end > i && (!symbol || node->dso != first->dso ||
+					node->address - symbol->start >= symbol->size))
+				break;
+			any |= is_vector(node);
+		}
+		if (any && symbol && first->address - symbol->start <= FUNCTION_MAX)
+			scan_function(code, profile, symbol->start, i, end);
+	}
 	return NULL;
 }
 

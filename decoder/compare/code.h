@@ -20,6 +20,9 @@ struct compare_node {
 	const struct pesa_instruction *measured; /* NULL: no samples */
 	struct pesa_insn insn;
 	uint8_t flow; /* enum pesa_flow */
+	/* The vector type at it, as the code before it in its function sets: LMUL (enum
+	 * pesa_mca_lmul) and SEW; PESA_MCA_LMUL_NONE if that is not known. */
+	uint8_t lmul, sew;
 	bool decoded;
 	bool leader;	 /* target of a transfer, or the previous node is not adjacent */
 	uint32_t next;	 /* node of the next instruction, or COMPARE_NONE */
@@ -65,6 +68,14 @@ struct compare_node *compare_code_add(struct compare_code *code, uint32_t dso, u
 /* Decode the instruction of a node; false: its text is not at hand, or no instruction. */
 bool compare_code_decode(const struct compare_code *code, const struct pesa_profile *profile,
 			 struct compare_node *node);
+/*
+ * Set the vector type at each node of functions with vector instructions: that of the last instruction
+ * before it, by address, that sets one.  It may have been executed once, before a loop, so that no path
+ * has it.
+ */
+struct pesa_error *compare_code_set_vector_types(struct compare_code *code,
+						 const struct pesa_profile *profile,
+						 struct pesa_symbols *symbols);
 void compare_code_free(struct compare_code *code);
 /* The node at an address, or COMPARE_NONE. */
 uint32_t compare_code_find(const struct compare_code *code, uint32_t dso, uint64_t address);

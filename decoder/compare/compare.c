@@ -423,6 +423,8 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	if (!error)
 		error = compare_code_create(compare->profile, &compare->code);
 	if (!error)
+		error = compare_code_set_vector_types(&compare->code, compare->profile, symbols);
+	if (!error)
 		error = compare_regions_make(&compare->code, symbols, &compare->regions);
 	if (error)
 		return error;

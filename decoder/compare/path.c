@@ -359,8 +359,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	uint8_t begins = 0; /* flag of the next step */
 
 	walker->depth = 0;
-	walker->lmul = PESA_MCA_LMUL_NONE;
-	walker->sew = 0;
+	walker->lmul = walker->code->node[start].lmul;
+	walker->sew = walker->code->node[start].sew;
 	walker->misses = 0;
 	compare_memory_begin(&walker->memory);
 	for (; walked < most; walked++) {

@@ -401,6 +401,15 @@ for core in ("ooo-3", "ooo-4", "ooo-8"):
     check(narrow["classes"] == [] and near(narrow["totals"]["measured"], narrow["totals"]["predicted"], 0.05),
           f"{core}: a load that waits for a narrower store in a part of its executions is predicted", narrow["totals"])
 
+# The vector type is set once, before the loop, which no path has.
+build(program({"vector": ("2000\n\t.option arch, +v\n\tvsetivli zero, 16, e8, m1, ta, ma", "vadd.vv v8, v8, v9; vse8.v v8, (s2); add a3, a3, a1"),
+               "adds": LOOPS["adds"]}, TURNS))
+for core in ("inorder-2", "ooo-8"):
+    record("vector.data", "--core", core, "--cpu", "rv64,v=true")
+    vector = result("-i", "vector.data")
+    check(vector.get("classes") == [] and near(vector["totals"]["measured"], vector["totals"]["predicted"], 0.05),
+          f"{core}: vector instructions of a type that was set before the loop are predicted", vector.get("totals", vector))
+
 # Opcodes of an entry: one of them deviates, two of them by other numbers, all of them.
 build(program(SHARED, TURNS))
 # In an in-order core, instructions that issue later hide nothing.
