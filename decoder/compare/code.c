@@ -160,7 +160,12 @@ struct pesa_error *compare_code_create(const struct pesa_profile *profile,
 
 static bool is_vector(const struct compare_node *node)
 {
-	return node->decoded && pesa_opcode_get(node->insn.opcode)->mnemonic[0] == 'v';
+	return node->decoded && pesa_opcode_get(node->insn.opcode)->properties & PESA_OPCODE_VECTOR;
+}
+
+static bool is_in(const struct compare_node *node, uint32_t dso, const struct pesa_symbol *function)
+{
+	return node->dso == dso && node->address - function->start < function->size;
 }
 
 /* Decode a function from its beginning on, for its nodes from `first` to before `end`. */
@@ -191,25 +196,26 @@ struct pesa_error *compare_code_set_vector_types(struct compare_code *code,
 						 const struct pesa_profile *profile,
 						 struct pesa_symbols *symbols)
 {
-	for (uint32_t i = 0, end; i < code->count; i = end) {
-		const struct compare_node *first = &code->node[i];
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
 		const struct pesa_symbol *symbol;
-		struct pesa_error *error =
-			pesa_symbols_find(symbols, first->dso, first->address, &symbol);
-		bool any = false;
+		uint32_t first = i, end = i + 1;
+		struct pesa_error *error;
 
+		if (!is_vector(node))
+			continue;
+		error = pesa_symbols_find(symbols, node->dso, node->address, &symbol);
 		if (error)
 			return error;
-		for (end = i; end < code->count; end++) {
-			const struct compare_node *node = &code->node[end];
-
-			if (end > i && (!symbol || node->dso != first->dso ||
-					node->address - symbol->start >= symbol->size))
-				break;
-			any |= is_vector(node);
-		}
-		if (any && symbol && first->address - symbol->start <= FUNCTION_MAX)
-			scan_function(code, profile, symbol->start, i, end);
+		if (!symbol)
+			continue;
+		while (first && is_in(&code->node[first - 1], node->dso, symbol))
+			first--;
+		while (end < code->count && is_in(&code->node[end], node->dso, symbol))
+			end++;
+		if (code->node[first].address - symbol->start <= FUNCTION_MAX)
+			scan_function(code, profile, symbol->start, first, end);
+		i = end - 1;
 	}
 	return NULL;
 }

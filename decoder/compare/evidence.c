@@ -178,6 +178,13 @@ static bool holds(const struct compare_search *search, const struct compare_cand
 	return compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL);
 }
 
+/* Whether a finding may be chance that leaves most of what blocks which follow each other differ by. */
+static bool leaves_traces(const struct pesa_compare_finding *finding)
+{
+	return finding->explained_traces < BETWEEN_TRACES &&
+	       finding->deviations < BETWEEN_DEVIATIONS;
+}
+
 /* Whether the evidence is enough for a finding that hardly moves the program. */
 static bool is_enough_still(const struct compare_search *search,
 			    const struct compare_candidate *candidate,
@@ -185,8 +192,6 @@ static bool is_enough_still(const struct compare_search *search,
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0];
-	bool only_between = finding->explained_traces < BETWEEN_TRACES &&
-			    finding->deviations < BETWEEN_DEVIATIONS;
 
 	if (finding->deviations < STILL_DEVIATIONS || !compare_is_in_blocks(touched, STILL_BLOCKS))
 		return false;
@@ -194,7 +199,7 @@ static bool is_enough_still(const struct compare_search *search,
 		finding->explained_blocks >= STILL_EXPLAINED &&
 		finding->explained_traces >= STILL_TRACES) ||
 	       (of_nodes >= STILL_LARGE * search->core &&
-		finding->explained >= STILL_INSTRUCTIONS && !only_between);
+		finding->explained >= STILL_INSTRUCTIONS && !leaves_traces(finding));
 }
 
 /* Whether the evidence is enough for an effect on one basic block. */
@@ -283,8 +288,7 @@ static bool is_likely(const struct compare_search *search,
 
 static bool is_between(const struct pesa_compare_finding *finding)
 {
-	return finding->explained_traces < BETWEEN_TRACES &&
-	       finding->explained < BETWEEN_EXPLAINED && finding->deviations < BETWEEN_DEVIATIONS;
+	return leaves_traces(finding) && finding->explained < BETWEEN_EXPLAINED;
 }
 
 /* How much of what is left of all differences a finding has to explain. */

@@ -139,24 +139,42 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	return error;
 }
 
+/* What was found before a search that may lead astray. */
+struct before {
+	struct compare_state *state;
+	double score;
+	bool lacking;
+};
+
+static struct pesa_error *keep_before(struct compare_search *search, struct before *before)
+{
+	*before = (struct before){.score = compare_score(search), .lacking = search->lacking};
+	return compare_state_keep(search, &before->state);
+}
+
+/* Take back what was found since, if that is less likely. */
+static struct pesa_error *keep_likelier(struct compare_search *search, const struct before *before)
+{
+	if (compare_score(search) >= before->score)
+		return NULL;
+	search->lacking = before->lacking;
+	return compare_state_restore(search, before->state);
+}
+
 /* Search with candidates of single opcodes as well.  What was found without them is kept if it is more
  * likely: among more candidates the search may go astray. */
 static struct pesa_error *select_with_opcodes(struct compare_search *search)
 {
-	struct compare_state *state = NULL;
-	bool lacking = search->lacking;
-	double before = compare_score(search);
-	struct pesa_error *error = compare_list_opcodes(search);
+	struct before before;
+	struct pesa_error *error = keep_before(search, &before);
 
 	if (!error)
-		error = compare_state_keep(search, &state);
+		error = compare_list_opcodes(search);
 	if (!error)
 		error = select_findings(search);
-	if (!error && compare_score(search) < before) {
-		search->lacking = lacking;
-		error = compare_state_restore(search, state);
-	}
-	compare_state_free(state);
+	if (!error)
+		error = keep_likelier(search, &before);
+	compare_state_free(before.state);
 	return error;
 }
 
@@ -167,10 +185,9 @@ static struct pesa_error *select_with_opcodes(struct compare_search *search)
  */
 static struct pesa_error *narrow_findings(struct compare_search *search, bool opcodes_listed)
 {
-	struct compare_state *state = NULL;
-	bool lacking = search->lacking, narrowed = false;
-	double before = compare_score(search);
-	struct pesa_error *error = compare_state_keep(search, &state);
+	struct before before;
+	bool narrowed = false;
+	struct pesa_error *error = keep_before(search, &before);
 
 	if (!error)
 		error = compare_weigh_opcodes(search, &narrowed);
@@ -178,13 +195,11 @@ static struct pesa_error *narrow_findings(struct compare_search *search, bool op
 		error = compare_list_opcodes(search);
 	if (!error && narrowed)
 		error = select_findings(search);
-	if (!error && narrowed && compare_score(search) < before) {
-		search->lacking = lacking;
-		error = compare_state_restore(search, state);
-	}
+	if (!error && narrowed)
+		error = keep_likelier(search, &before);
 	if (!error && narrowed)
 		error = compare_weigh_opcodes(search, NULL);
-	compare_state_free(state);
+	compare_state_free(before.state);
 	return error;
 }
 

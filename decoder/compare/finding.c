@@ -7,6 +7,9 @@
 
 #include "decoder/compare/search.h"
 
+#define TIE_GAIN    0.9 /* minimum gain of a tie, relative to the best candidate */
+#define TIE_OPCODES 0.7 /* likewise, of opcodes alone, which take turns in a chain of dependences */
+
 struct mnemonic {
 	const char *name;
 	double executions;
@@ -123,11 +126,43 @@ void compare_describe_finding(const struct compare_search *search,
 	}
 }
 
-void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
-		     const struct compare_candidate *candidate)
+static double tie_gain(const struct compare_candidate *best, const struct compare_candidate *other)
 {
-	if (finding->ties < PESA_COMPARE_TIES)
-		compare_describe(search->compare->model, candidate, candidate->value,
+	return best->opcodes && other->opcodes ? TIE_OPCODES : TIE_GAIN;
+}
+
+static bool is_tie(const struct compare_search *search, const struct compare_candidate *best,
+		   const struct compare_candidate *other)
+{
+	/* Candidates not tried in this round have the gain from an earlier model. */
+	return other != best && !other->refused && compare_is_visible(search, other) &&
+	       other->gain > tie_gain(best, other) * best->gain;
+}
+
+void compare_add_ties(struct compare_search *search, struct pesa_compare_finding *finding,
+		      const struct compare_candidate *best)
+{
+	const struct compare_candidate *tie[PESA_COMPARE_TIES];
+	unsigned int ties = 0;
+
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		const struct compare_candidate *other = &search->candidate[i];
+		unsigned int at = ties;
+
+		if (!is_tie(search, best, other))
+			continue;
+		while (at &&
+		       compare_net_gain(search, other) > compare_net_gain(search, tie[at - 1]))
+			at--;
+		if (at == PESA_COMPARE_TIES)
+			continue;
+		ties += ties < PESA_COMPARE_TIES;
+		for (unsigned int j = ties - 1; j > at; j--)
+			tie[j] = tie[j - 1];
+		tie[at] = other;
+	}
+	for (unsigned int i = 0; i < ties && finding->ties < PESA_COMPARE_TIES; i++)
+		compare_describe(search->compare->model, tie[i], tie[i]->value,
 				 finding->tie[finding->ties++], sizeof(finding->tie[0]));
 }
 

@@ -13,8 +13,6 @@
 #define TRIALS_MAX   16	 /* values tried for one candidate */
 #define SIZE_PENALTY 4.0 /* twice the log-likelihood, for a number that is doubled */
 #define WIDER	     0.5 /* of that, for several SchedWrites or single opcodes */
-#define TIE_GAIN     0.9 /* minimum gain of a tie, relative to the best candidate */
-#define TIE_OPCODES  0.7 /* likewise, of opcodes alone, which take turns in a chain of dependences */
 #define CHOICE_GAIN  0.3 /* likewise, of its first step, to choose its value */
 #define CHOICE_LEAST 0.5 /* likewise, of the standard errors that are visible */
 #define CHOICES_MAX  5
@@ -114,8 +112,8 @@ static double needed(const struct compare_search *search, const struct compare_c
 	return candidate->opcodes ? search->deviations : search->entry_deviations;
 }
 
-static bool is_visible(const struct compare_search *search,
-		       const struct compare_candidate *candidate)
+bool compare_is_visible(const struct compare_search *search,
+			const struct compare_candidate *candidate)
 {
 	return is_present(search, candidate, needed(search, candidate));
 }
@@ -262,7 +260,7 @@ static bool is_whole(const struct compare_search *search, const struct compare_c
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate)
 {
-	return is_visible(search, candidate) && is_whole(search, candidate);
+	return compare_is_visible(search, candidate) && is_whole(search, candidate);
 }
 
 /* Why a candidate is not a finding. */
@@ -273,7 +271,7 @@ static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
 
 	if (candidate->shifted < COMPARE_SHARE_LEAST * search->core)
 		return PESA_COMPARE_TOO_SMALL;
-	if (!is_visible(search, candidate))
+	if (!compare_is_visible(search, candidate))
 		return PESA_COMPARE_UNCERTAIN;
 	if (candidate->theta <= 0.5)
 		return PESA_COMPARE_IN_PART;
@@ -455,7 +453,7 @@ static struct pesa_error *try_steps(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
 	bool (*is_seen)(const struct compare_search *, const struct compare_candidate *) =
-		search->screen.active ? is_promising : is_visible;
+		search->screen.active ? is_promising : compare_is_visible;
 	int value = candidate->model_value, smaller = value - (value >= 8 ? value / 4 : 1);
 	int larger = second_value(search, candidate);
 	struct pesa_error *error;
@@ -570,7 +568,7 @@ static struct compare_candidate *best_candidate(struct compare_search *search)
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 
-		if (!candidate->refused && is_visible(search, candidate) &&
+		if (!candidate->refused && compare_is_visible(search, candidate) &&
 		    (!best || candidate->gain > best->gain) && !is_taken(search, candidate))
 			best = candidate;
 	}
@@ -602,52 +600,6 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 	}
 }
 
-static double tie_gain(const struct compare_candidate *best, const struct compare_candidate *other)
-{
-	return best->opcodes && other->opcodes ? TIE_OPCODES : TIE_GAIN;
-}
-
-/* What the whole effect explains, less the penalty for the size of the change. */
-static double net_gain(const struct compare_search *search,
-		       const struct compare_candidate *candidate)
-{
-	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
-}
-
-static bool is_tie(const struct compare_search *search, const struct compare_candidate *best,
-		   const struct compare_candidate *other)
-{
-	/* Candidates not tried in this round have the gain from an earlier model. */
-	return other != best && !other->refused && is_visible(search, other) &&
-	       other->gain > tie_gain(best, other) * best->gain;
-}
-
-/* List what explains about as much, the most likely first. */
-static void add_ties(struct compare_search *search, struct pesa_compare_finding *finding,
-		     const struct compare_candidate *best)
-{
-	const struct compare_candidate *tie[PESA_COMPARE_TIES];
-	unsigned int ties = 0;
-
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		const struct compare_candidate *other = &search->candidate[i];
-		unsigned int at = ties;
-
-		if (!is_tie(search, best, other))
-			continue;
-		while (at && net_gain(search, other) > net_gain(search, tie[at - 1]))
-			at--;
-		if (at == PESA_COMPARE_TIES)
-			continue;
-		ties += ties < PESA_COMPARE_TIES;
-		for (unsigned int j = ties - 1; j > at; j--)
-			tie[j] = tie[j - 1];
-		tie[at] = other;
-	}
-	for (unsigned int i = 0; i < ties; i++)
-		compare_add_tie(search, finding, tie[i]);
-}
-
 struct pesa_error *compare_add_finding(struct compare_search *search,
 				       struct compare_candidate *best)
 {
@@ -660,7 +612,7 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 		best->finding = compare->findings++;
 	finding = &compare->finding[best->finding];
 	compare_describe_finding(search, best, finding);
-	add_ties(search, finding, best);
+	compare_add_ties(search, finding, best);
 	error = compare_adopt(search, best);
 	if (!error)
 		compare_value_changed(search, best, best->value);
@@ -698,6 +650,12 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 	return next;
 }
 
+double compare_net_gain(const struct compare_search *search,
+			const struct compare_candidate *candidate)
+{
+	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
+}
+
 /* The parts of the differences of instructions and of blocks that the whole effect explains, together. */
 static double parts_explained(const struct compare_search *search,
 			      const struct compare_candidate *candidate)
@@ -714,7 +672,7 @@ static double parts_explained(const struct compare_search *search,
 static bool explains_more(const struct compare_search *search, const struct compare_candidate *one,
 			  const struct compare_candidate *other)
 {
-	double gain = net_gain(search, one), than = net_gain(search, other), parts;
+	double gain = compare_net_gain(search, one), than = compare_net_gain(search, other), parts;
 
 	if (one->kind == other->kind && compare_is_related(search, one, other) &&
 	    fabs(gain - than) <= ABOUT * fmax(fabs(gain), fabs(than))) {

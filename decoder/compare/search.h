@@ -190,6 +190,12 @@ void compare_screen_free(struct compare_screen *screen);
 
 #define FINDINGS_MAX 12
 
+/* Whether a part of the effect is seen in the residuals, beyond chance among all candidates. */
+bool compare_is_visible(const struct compare_search *search,
+			const struct compare_candidate *candidate);
+/* What the whole effect explains, less the penalty for the size of the change; in the unit of `whole`. */
+double compare_net_gain(const struct compare_search *search,
+			const struct compare_candidate *candidate);
 /*
  * Whether the whole effect is present in the residuals.  Values of a model are integers, so part of
  * a step is misfit.  The whole effect explains more than no effect exactly if the measured part is
@@ -245,9 +251,10 @@ void compare_describe_finding(const struct compare_search *search,
 			      struct pesa_compare_finding *finding);
 /* Determine whether the instructions of each finding's class show different numbers. */
 struct pesa_error *compare_find_spread(struct compare_search *search);
-/* Add another candidate that explains about as much. */
-void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
-		     const struct compare_candidate *candidate);
+/* List the candidates that explain about as much as `best`, which becomes the finding, the most likely
+ * first; on the model without it. */
+void compare_add_ties(struct compare_search *search, struct pesa_compare_finding *finding,
+		      const struct compare_candidate *best);
 
 /* ---- Backward elimination and exchange (exchange.c) ------------------------------------------ */
 
