@@ -111,7 +111,8 @@ static void add_bar(struct ui_text *line, const struct ui_terminal *terminal, do
 	double scale = whole > 0 ? 1e6 / whole : 0;
 
 	stack.state_weight[PESA_STATE_RETIRING] = (uint64_t)(retiring * scale);
-	stack.state_weight[PESA_STATE_STALLED] = (uint64_t)(stalled * scale);
+	/* The measured one is a difference of estimates, and may be less than nothing. */
+	stack.state_weight[PESA_STATE_STALLED] = (uint64_t)(fmax(0, stalled) * scale);
 	cycle_stack_bar(line, terminal, &stack, CYCLE_STATE_ALL, 1000000, BAR_COLUMNS);
 }
 
