@@ -11,9 +11,8 @@
  * 	alternatives.h  predictions in several ways, of which the nearest is taken
  * 	misses.c     loads that miss, as measured
  * 	waits.h      loads that wait for stores that the code does not name
- * 	redirect.c   extra stall after a mispredict that the engine does not model (in-order)
  * 	region.c     loops and functions, and their differences
- * 	flushes.c    cycles that redirects of the front end cost
+ * 	redirect.c   what redirects of the front end cost, and stalls after mispredicts in order
  * 	variance.c   variance of measured and predicted cycles due to sampling
  * 	misfit.c     residual error of a correct model
  * 	compare.c    runs the steps above; instructions, regions and totals

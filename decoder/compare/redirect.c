@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Extra cycles of an in-order core after a mispredicted branch, beyond the engine's.
- *
+ * What redirects of the front end cost: flushed cycles for each taken transfer of control, and for
+ * each misprediction; and on an in-order core, extra cycles after a mispredicted branch, beyond the
+ * engine's.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "decoder/compare/inside.h"
+#include "pesa/csr.h"
+#include "pesa/record.h"
+
+#define FEW_CYCLES  0.0005 /* minimum share of all cycles for a row */
+#define SHARE_LEAST 0.25 /* minimum share of an instruction's executions that follow a mispredict */
+#define STALL_MAX   16.0 /* cycles */
+
+/* ---- Stalls after a mispredict, in order ---------------------------------------------------- */
+
+/*
  * In the engine the first instruction of the right path issues in the cycle in which it arrives,
  * and retires in the cycle in which it is complete.  A core may have stages in between.  For other
  * instructions they overlap with those of older ones; this instruction they stall.  The profile
  * shows for how many cycles: the excess over the prediction, per mispredict, of instructions that
  * often follow one.
  */
-#include <math.h>
-#include <stdlib.h>
-
-#include "decoder/compare/inside.h"
-
-#define SHARE_LEAST 0.25 /* minimum share of an instruction's executions that follow a mispredict */
-#define STALL_MAX   16.0 /* cycles */
 
 /* The excess of one instruction. */
 struct shown {
@@ -107,4 +116,183 @@ struct pesa_error *compare_learn_redirect_stall(struct pesa_compare *compare)
 	compare->predictor.redirect_stall = stall < STALL_MAX ? stall : STALL_MAX;
 	add_stall(compare, compare->predictor.redirect_stall);
 	return NULL;
+}
+
+/* ---- Flushed cycles -------------------------------------------------------------------------- */
+
+static const enum pesa_compare_redirect_kind kind_of[] = {
+	[PESA_FLOW_NEXT] = PESA_COMPARE_REDIRECT_OTHER,
+	[PESA_FLOW_BRANCH] = PESA_COMPARE_REDIRECT_BRANCH,
+	[PESA_FLOW_JUMP] = PESA_COMPARE_REDIRECT_JUMP,
+	[PESA_FLOW_INDIRECT] = PESA_COMPARE_REDIRECT_INDIRECT,
+	[PESA_FLOW_CALL] = PESA_COMPARE_REDIRECT_CALL,
+	[PESA_FLOW_INDIRECT_CALL] = PESA_COMPARE_REDIRECT_INDIRECT,
+	[PESA_FLOW_RETURN] = PESA_COMPARE_REDIRECT_RETURN,
+	[PESA_FLOW_COROUTINE] = PESA_COMPARE_REDIRECT_RETURN,
+	[PESA_FLOW_TRAP] = PESA_COMPARE_REDIRECT_TRAP,
+};
+
+static double taken_of(const struct compare_node *node)
+{
+	const struct pesa_instruction *measured = node->measured;
+
+	if (node->flow != PESA_FLOW_BRANCH)
+		return node->flow == PESA_FLOW_NEXT ? 0 : node->executions;
+	return measured->transfers_known ? node->executions * (double)measured->transfers_taken /
+						   (double)measured->transfers_known
+					 : 0;
+}
+
+/* Share of a node's transfers that go to a multiple of four bytes; -1: unknown. */
+static double aligned_share(const struct pesa_compare *compare, const struct compare_node *node)
+{
+	const struct pesa_instruction *measured = node->measured;
+	double aligned = 0, all = 0;
+
+	if (node->target != COMPARE_NONE)
+		return compare->code.node[node->target].address % 4 == 0;
+	for (unsigned int i = 0; i < measured->edges; i++) {
+		all += (double)measured->edge[i].count;
+		aligned += measured->edge[i].target % 4 ? 0 : (double)measured->edge[i].count;
+	}
+	return all > 0 ? aligned / all : -1;
+}
+
+/* Flushed cycles of a node: of mispredictions, and of the rest. */
+static void split_flushed(const struct compare_node *node, double *mispredicted, double *rest)
+{
+	*mispredicted = *rest = 0;
+	for (unsigned int i = 0; i < node->measured->buckets; i++) {
+		const struct pesa_bucket *bucket = &node->measured->bucket[i];
+		double cycles = (double)bucket->weight / PESA_CYCLE;
+
+		if (bucket->state == PESA_STATE_FLUSHED)
+			*(bucket->cause & PESA_CAUSE_BRANCH_MISPREDICT ? mispredicted : rest) +=
+				cycles;
+	}
+}
+
+struct transfers {
+	enum pesa_compare_redirect_kind kind;
+	double aligned; /* share of them; -1: unknown */
+	bool mispredicted;
+	double count, cycles;
+};
+
+static void add(struct pesa_compare *compare, const struct transfers *transfers)
+{
+	double aligned = transfers->aligned < 0 ? 1 : transfers->aligned;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pesa_compare_redirect *row =
+			&compare->redirect[4 * (unsigned int)transfers->kind + 2 * i +
+					   transfers->mispredicted];
+		double share = i ? 1 - aligned : aligned;
+
+		row->count += share * transfers->count;
+		row->cycles += share * transfers->cycles;
+	}
+}
+
+#define ALL_TAKEN \
+	0.9 /* mispredictions / taken transfers, or its inverse: assume they are the same */
+
+/*
+ * Mispredictions of a node, not taken and taken.  Samples record the direction; an exact profile
+ * does not.  If it has as many mispredictions as taken transfers, assume that these were
+ * mispredicted, as on a core that does not predict.
+ */
+static void count_missed(const struct pesa_compare *compare, const struct compare_node *node,
+			 double taken, double missed[2])
+{
+	double marked = 0;
+
+	missed[0] = node->mispredicts[0] * (node->executions - taken);
+	missed[1] = node->mispredicts[1] * taken;
+	if (!pesa_profile_totals(compare->profile)->exact)
+		return;
+	for (unsigned int i = 0; i < node->measured->buckets; i++)
+		if (node->measured->bucket[i].state == PESA_STATE_RETIRING &&
+		    node->measured->bucket[i].cause & PESA_CAUSE_BRANCH_MISPREDICT)
+			marked += (double)node->measured->bucket[i].samples;
+	if (marked > 0 && node->flow == PESA_FLOW_BRANCH &&
+	    (marked < ALL_TAKEN * taken || marked > taken / ALL_TAKEN))
+		return;
+	missed[0] = 0;
+	missed[1] = marked > 0 ? marked : taken;
+}
+
+static void add_node(struct pesa_compare *compare, const struct compare_node *node)
+{
+	enum pesa_compare_redirect_kind kind = kind_of[node->flow];
+	double mispredicted, rest, taken = taken_of(node), missed[2] = {0}, all, aligned;
+
+	split_flushed(node, &mispredicted, &rest);
+	aligned = aligned_share(compare, node);
+	if (mispredicted > 0)
+		count_missed(compare, node, taken, missed);
+	all = missed[0] + missed[1];
+	if (missed[0] > 0)
+		add(compare, &(struct transfers){PESA_COMPARE_REDIRECT_NOT_TAKEN, -1, true,
+						 missed[0], mispredicted * missed[0] / all});
+	if (missed[1] > 0)
+		add(compare, &(struct transfers){kind, aligned, true, missed[1],
+						 mispredicted * missed[1] / all});
+	if (!(all > 0) && mispredicted > 0)
+		add(compare, &(struct transfers){kind, aligned, true, 0, mispredicted});
+	if (taken > missed[1])
+		add(compare, &(struct transfers){kind, aligned, false, taken - missed[1], rest});
+	else if (rest > 0)
+		add(compare, &(struct transfers){PESA_COMPARE_REDIRECT_OTHER, -1, false, 0, rest});
+}
+
+void compare_sum_redirects(struct pesa_compare *compare)
+{
+	const unsigned int rows = 4 * PESA_COMPARE_REDIRECTS;
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < rows; i++)
+		compare->redirect[i] = (struct pesa_compare_redirect){
+			.kind = (enum pesa_compare_redirect_kind)(i / 4),
+			.unaligned = i & 2,
+			.mispredicted = i & 1};
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		if (compare->code.node[i].decoded && compare->code.node[i].measured)
+			add_node(compare, &compare->code.node[i]);
+	for (unsigned int i = 0; i < rows; i++) {
+		struct pesa_compare_redirect row = compare->redirect[i];
+
+		if (!(row.count > 0) && !(row.cycles > FEW_CYCLES * compare->totals.cycles))
+			continue;
+		row.model = row.mispredicted ? pesa_mca_model_mispredict_penalty(compare->base) : 0;
+		compare->redirect[kept++] = row;
+	}
+	compare->redirects = kept;
+}
+
+unsigned int pesa_compare_redirect_count(const struct pesa_compare *compare)
+{
+	return compare->redirects;
+}
+
+const struct pesa_compare_redirect *pesa_compare_redirect(const struct pesa_compare *compare,
+							  unsigned int index)
+{
+	return &compare->redirect[index];
+}
+
+const char *pesa_compare_redirect_name(enum pesa_compare_redirect_kind kind)
+{
+	static const char *const names[PESA_COMPARE_REDIRECTS] = {
+		[PESA_COMPARE_REDIRECT_BRANCH] = "taken branch",
+		[PESA_COMPARE_REDIRECT_JUMP] = "jump",
+		[PESA_COMPARE_REDIRECT_CALL] = "call",
+		[PESA_COMPARE_REDIRECT_INDIRECT] = "indirect",
+		[PESA_COMPARE_REDIRECT_RETURN] = "return",
+		[PESA_COMPARE_REDIRECT_TRAP] = "trap",
+		[PESA_COMPARE_REDIRECT_NOT_TAKEN] = "branch not taken",
+		[PESA_COMPARE_REDIRECT_OTHER] = "other",
+	};
+
+	return names[kind];
 }

@@ -17,6 +17,7 @@
  * 	      |                |   a few paths first (effect.c)
  * 	      |                |   for those that explain most: the value that explains most
  * 	      |                +-- if significant, it becomes a finding (finding.c) in the model
+ * 	      |                    significance.c: which are visible, likely and significant
  * 	      |
  * 	 exchange.c                backward elimination: each finding is removed and selected
  * 	      |                    again, on the model with all the others
@@ -186,9 +187,7 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 struct pesa_error *compare_screen_choose(struct compare_search *search);
 void compare_screen_free(struct compare_screen *screen);
 
-/* ---- Forward selection (forward_selection.c) ------------------------------------------------- */
-
-#define FINDINGS_MAX 12
+/* ---- Significance (significance.c) ----------------------------------------------------------- */
 
 /* Whether a part of the effect is seen in the residuals, beyond chance among all candidates. */
 bool compare_is_visible(const struct compare_search *search,
@@ -210,6 +209,25 @@ bool compare_is_significant(const struct compare_search *search,
  */
 double compare_size_penalty(const struct compare_search *search,
 			    const struct compare_candidate *candidate, int value);
+/* Whether the effect on a few paths is such that it may be visible on all. */
+bool compare_is_promising(const struct compare_search *search,
+			  const struct compare_candidate *candidate);
+/* Whether the effect of a first value is such that a better value may make it visible. */
+bool compare_is_worth_a_choice(const struct compare_search *search,
+			       const struct compare_candidate *candidate);
+/* Whether the candidate's whole effect is present, and it may be what another one, which is visible,
+ * only resembles. */
+bool compare_is_rival(const struct compare_search *search,
+		      const struct compare_candidate *candidate,
+		      const struct compare_candidate *visible);
+/* Report the rejected candidate that explains most of the remaining differences, and the reason why
+ * it is not a finding; does nothing if one is reported already. */
+void compare_name_nearest(struct compare_search *search);
+
+/* ---- Forward selection (forward_selection.c) ------------------------------------------------- */
+
+#define FINDINGS_MAX 12
+
 /*
  * Determine the effect of the first value to try.  A small step of a latency has an effect only if
  * the latency is exposed already.  If it has none, a large step may: most of a latency is hidden
@@ -239,10 +257,6 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 struct pesa_error *compare_select_one(struct compare_search *search, bool *found);
 /* Select candidates one by one, until none is significant. */
 struct pesa_error *compare_select_forward(struct compare_search *search);
-
-/* Report the rejected candidate that explains most of the remaining differences, and the reason why
- * it is not a finding; does nothing if one is reported already. */
-void compare_name_nearest(struct compare_search *search);
 
 /* ---- Findings (finding.c) -------------------------------------------------------------------- */
 
