@@ -125,6 +125,26 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ALL_BLOCKS	 0.8
 
 /*
+ * Findings that together make nearly all differences vanish, and these so much likelier, are right together:
+ * next to no search in an unmodified program ends like that.  Then less evidence is enough for each beside
+ * the others.
+ */
+#define TOGETHER_LEAST	      0.05 /* of the core time, by which blocks differed */
+#define TOGETHER_BLOCKS	      0.75 /* parts explained */
+#define TOGETHER_INSTRUCTIONS 0.55
+#define TOGETHER_NEARLY	      0.85 /* of one of both at least */
+#define TOGETHER_LIKELIER     45.0 /* twice the logarithm, less the penalties */
+static const struct {
+	double instructions, blocks, traces; /* parts explained */
+	double deviations, own;		     /* of the core time, in differences of instructions */
+} enough_together[] = {
+	{0.6, 0.6, 0.25, 4.2, 0},
+	{0.5, 0.9, 0.5, 4.5, 0.02},
+	{0.75, 0.6, -INFINITY, 5, 0.02},
+	{0.9, -INFINITY, -INFINITY, 9, 0.05},
+};
+
+/*
  * In order it is no chance which instruction waits, and next to nothing of unmodified programs is
  * explained by a wrong model: in 87 of them one change had to be refused, with 3.2 standard errors.
  */
@@ -237,6 +257,43 @@ static bool is_enough_of_all(const struct compare_search *search,
 	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
 }
 
+/* Whether all findings together make nearly all differences vanish, by more than chance. */
+static bool are_right_together(struct compare_search *search, double left)
+{
+	double blocks = compare_part_explained(search->at_first, left);
+	double instructions =
+		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
+	bool trusting = search->trusting;
+	double likelier;
+
+	if (!search->compare->findings || search->at_first < TOGETHER_LEAST * search->core ||
+	    blocks < TOGETHER_BLOCKS ||
+	    instructions < (blocks >= TOGETHER_NEARLY ? TOGETHER_INSTRUCTIONS : TOGETHER_NEARLY))
+		return false;
+	/* With the misfit that is estimated, as at first. */
+	search->trusting = false;
+	likelier = compare_score(search) - search->score_at_first;
+	search->trusting = trusting;
+	compare_make_residuals(search);
+	return likelier >= TOGETHER_LIKELIER;
+}
+
+/* Whether the evidence is enough beside findings that are right together. */
+static bool is_enough_together(const struct compare_search *search,
+			       const struct compare_candidate *candidate, double of_nodes)
+{
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+
+	for (unsigned int i = 0; i < sizeof(enough_together) / sizeof(enough_together[0]); i++)
+		if (finding->explained >= enough_together[i].instructions &&
+		    finding->explained_blocks >= enough_together[i].blocks &&
+		    finding->explained_traces >= enough_together[i].traces &&
+		    finding->deviations >= enough_together[i].deviations &&
+		    of_nodes >= enough_together[i].own * search->core)
+			return true;
+	return false;
+}
+
 /* Whether the evidence is enough on a core that is in order, wherever the effect is. */
 static bool is_enough_in_order(const struct compare_search *search,
 			       const struct compare_candidate *candidate, double of_nodes,
@@ -306,7 +363,7 @@ static double part_of_left(const struct pesa_compare_finding *finding,
 
 static bool is_enough(const struct compare_search *search,
 		      const struct compare_candidate *candidate,
-		      const struct compare_touched *touched, double left)
+		      const struct compare_touched *touched, double left, bool together)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0],
@@ -314,7 +371,12 @@ static bool is_enough(const struct compare_search *search,
 	double least = part_of_left(finding, touched) * left;
 	bool still = fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core;
 
-	if (is_paradox(search, candidate, touched) || is_between(finding))
+	if (is_paradox(search, candidate, touched) ||
+	    (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL)))
+		return false;
+	if (together && is_enough_together(search, candidate, of_nodes))
+		return true;
+	if (is_between(finding))
 		return false;
 	if ((!still || finding->explained_traces >= STILL_TRACES) &&
 	    is_likely(search, candidate, of_nodes))
@@ -428,11 +490,13 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 				    double *least)
 {
 	struct pesa_error *error = NULL;
+	bool together;
 	double left;
 
 	*weakest = NULL;
 	compare_make_residuals(search);
 	left = compare_all_that_is_left(search);
+	together = are_right_together(search, left);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;
@@ -458,7 +522,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 		candidate->stays = !beside_all && is_exact(search, candidate, &touched);
 		if (candidate->stays)
 			continue;
-		if (!is_enough(search, candidate, &touched, left) &&
+		if (!is_enough(search, candidate, &touched, left, together) &&
 		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;
 			*least = finding->explained;

@@ -253,6 +253,12 @@ static struct pesa_error *find_all(struct compare_search *search)
 	return error;
 }
 
+static struct pesa_error *find_plainly(struct compare_search *search)
+{
+	search->plain = true;
+	return find_all(search);
+}
+
 /* Set the tentative model to that of all findings, whatever the evidence for them. */
 static struct pesa_error *find_tentatively(struct compare_search *search)
 {
@@ -306,8 +312,11 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 		error = compare_screen_choose(&search);
 	if (!error)
 		error = compare_list_candidates(&search);
-	if (!error)
+	if (!error) {
+		search.score_at_first = compare_score(&search);
+		search.nodes_at_first = compare_instructions_left(&search);
 		error = find(&search);
+	}
 	if (!error)
 		compare_name_nearest(&search);
 	if (!error)
@@ -506,6 +515,7 @@ static struct pesa_error *is_likelier(const struct pesa_compare *compare,
 static struct pesa_error *search_from(struct pesa_compare *compare,
 				      const struct pesa_mca_model *original,
 				      struct compare_path_options *options,
+				      struct pesa_error *(*find)(struct compare_search *),
 				      const struct outcome *before, bool *nearer)
 {
 	struct compare_block_loss *plain = calloc(compare->regions.groups + 1, sizeof(*plain));
@@ -518,7 +528,7 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 	if (!error) {
 		compare_block_losses(compare, plain);
 		compare_add_up(compare);
-		error = search_once(compare, find_all);
+		error = search_once(compare, find);
 	}
 	if (!error)
 		error = distance_of(compare, &distance);
@@ -545,7 +555,7 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 	pesa_mca_model_free(compare->model);
 	compare->model = NULL;
 	if (!error && !is_chosen_alike(compare, options, &before))
-		error = search_from(compare, original, options, &before, nearer);
+		error = search_from(compare, original, options, find_all, &before, nearer);
 	if (!error && !*nearer)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
@@ -574,12 +584,14 @@ static bool forget_ordering(struct pesa_compare *compare)
 struct nearest {
 	struct pesa_mca_model *model;
 	double distance;
+	enum compare_directions directions;
+	bool unordered; /* nothing waits at instructions that order others */
 };
 
 /* Find a tentative model with branches in each order, and keep the nearest. */
 static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 					     const struct pesa_mca_model *original,
-					     struct compare_path_options *options,
+					     struct compare_path_options *options, bool unordered,
 					     struct nearest *nearest)
 {
 	struct pesa_error *error = NULL;
@@ -596,6 +608,8 @@ static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 			error = distance_of(compare, &distance);
 		if (!error && compare->tentative && distance < nearest->distance) {
 			nearest->distance = distance;
+			nearest->directions = k;
+			nearest->unordered = unordered;
 			pesa_mca_model_free(nearest->model);
 			nearest->model = compare->tentative;
 			compare->tentative = NULL;
@@ -613,19 +627,42 @@ static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
  */
 static struct pesa_error *search_plainly(struct pesa_compare *compare,
 					 const struct pesa_mca_model *original,
-					 struct compare_path_options *options)
+					 struct compare_path_options *options,
+					 struct nearest *nearest)
 {
-	struct nearest nearest = {.distance = INFINITY};
 	struct outcome before;
 	struct pesa_error *error = take_outcome(compare, options, &before);
 
 	forget_chosen(compare, options);
 	if (!error)
-		error = find_in_each_order(compare, original, options, &nearest);
+		error = find_in_each_order(compare, original, options, false, nearest);
 	if (!error && forget_ordering(compare))
-		error = find_in_each_order(compare, original, options, &nearest);
-	compare->tentative = nearest.model;
+		error = find_in_each_order(compare, original, options, true, nearest);
+	compare->tentative = nearest->model;
+	nearest->model = NULL;
 	if (!error)
+		error = return_outcome(compare, options, &before);
+	free_outcome(&before);
+	return error;
+}
+
+/* Search from `original` while no load waits and nothing is uncertain, as for the nearest tentative model. */
+static struct pesa_error *search_nearest(struct pesa_compare *compare,
+					 const struct pesa_mca_model *original,
+					 struct compare_path_options *options,
+					 const struct nearest *nearest)
+{
+	struct outcome before;
+	struct pesa_error *error = take_outcome(compare, options, &before);
+	bool nearer = false;
+
+	forget_chosen(compare, options);
+	options->directions = nearest->directions;
+	if (nearest->unordered)
+		forget_ordering(compare);
+	if (!error)
+		error = search_from(compare, original, options, find_plainly, &before, &nearer);
+	if (!error && !nearer)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
 	return error;
@@ -633,6 +670,7 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 
 struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options)
 {
+	struct nearest nearest = {.distance = INFINITY};
 	struct pesa_mca_model *original;
 	struct pesa_error *error = pesa_mca_model_vary(compare->model, &original);
 	bool nearer = true;
@@ -648,9 +686,12 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 	if (!error && (compare->tentative || compare->far) && !compare_is_exhausted(compare)) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
-		error = search_plainly(compare, original, options);
-		if (!error && compare->tentative)
+		error = search_plainly(compare, original, options, &nearest);
+		if (!error && compare->tentative) {
 			error = search_again(compare, original, options, &nearer);
+			if (!error && !nearer && !compare_is_exhausted(compare))
+				error = search_nearest(compare, original, options, &nearest);
+		}
 	}
 	pesa_mca_model_free(original);
 	compare->totals.ended_early = compare->ended_early;

@@ -392,3 +392,14 @@ double compare_all_that_is_left(const struct compare_search *search)
 	}
 	return sum;
 }
+
+double compare_instructions_left(const struct compare_search *search)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < search->compare->code.count; i++)
+		if (search->residuals.node[i].variance > 0)
+			sum += compare_beyond(search->residuals.node[i].value,
+					      compare_own_variance(search, i));
+	return sum;
+}

@@ -72,10 +72,14 @@ struct compare_search {
 	double misfit;			       /* of regions, relative */
 	/* Regions are taken to differ from a right model by no more than those of other programs. */
 	bool trusting;
+	/* Nothing waits, and nothing is uncertain: what differs in few basic blocks may be such a wait. */
+	bool plain;
 	/* How much of a block's time may be attributed to the wrong instruction in it, relative. */
 	double shift;
-	double core;	 /* core time of the program, cycles */
-	double at_first; /* by how much all basic blocks differ without findings, cycles */
+	double core;	       /* core time of the program, cycles */
+	double at_first;       /* by how much all basic blocks differ without findings, cycles */
+	double nodes_at_first; /* likewise all instructions, beyond sampling */
+	double score_at_first; /* compare_score() without findings */
 	/* Candidate and value of search->trial, on all paths: no model is simulated twice. */
 	const struct compare_candidate *simulated;
 	int simulated_value;
@@ -137,6 +141,8 @@ bool compare_misfit_is_usual(struct compare_search *search);
 /* Sum of the differences of all basic blocks from the present model, beyond chance; cycles.  After
  * compare_make_residuals(). */
 double compare_all_that_is_left(const struct compare_search *search);
+/* The same of all instructions, beyond sampling alone. */
+double compare_instructions_left(const struct compare_search *search);
 /* Misfit of regions with `part` of the candidate's effect added to the prediction. */
 double compare_misfit_beside(struct compare_search *search,
 			     const struct compare_candidate *candidate, double part);

@@ -103,6 +103,9 @@ struct pesa_error *compare_state_restore(struct compare_search *search,
 		candidate->model_value = then->model_value;
 		candidate->closed = then->closed;
 		candidate->opcodes = then->opcodes;
+		/* Others may have been tried since, of which a finding's numbers must not be. */
+		if (candidate->finding != COMPARE_NONE)
+			candidate->value = candidate->model_value;
 		/* The effect was determined on another model. */
 		free(candidate->effect);
 		candidate->effect = NULL;
