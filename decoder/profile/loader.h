@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loading a profile: the state that its two parts share.
+ * Loading a profile: the state that its parts share.
  *
  * load.c reads the events in time order and counts equal records. text.c walks each distinct record
  * once, when the table of records is full or the events are over, and adds the result to the store.
+ * arrays.c makes the profile's arrays of the store.
  */
 #ifndef DECODER_PROFILE_LOADER_H
 #define DECODER_PROFILE_LOADER_H
@@ -71,5 +72,7 @@ struct pesa_place profile_locate_for_listener(void *loader, uint64_t address);
 const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader);
 /* Walk all counted records, add the results to the store, and empty the table. */
 struct pesa_error *profile_walk_all(struct profile_loader *loader);
+/* When the events are over: the facts of the file, and the arrays. */
+struct pesa_error *profile_make_arrays(struct profile_loader *loader);
 
 #endif

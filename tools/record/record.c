@@ -10,7 +10,6 @@
 
 #include "decoder/base/number.h"
 #include "decoder/binary/program.h"
-#include "decoder/base/terminal_text.h"
 #include "pesa/record.h"
 #include "pesa/why.h"
 #include "tools/commands.h"
@@ -22,16 +21,14 @@
 #include "tools/ui/text.h"
 #include "tools/record/hardware.h"
 #include "tools/ui/safe_output.h"
-#include "tools/ui/json.h"
 #include "tools/record/sampled.h"
+#include "tools/record/summary.h"
 #include "tools/record/virtual_core.h"
 
 #define DEFAULT_OUTPUT	    "perf.data"
 #define SETTINGS_MAX	    64u
 #define COMPRESSION_DEFAULT 1
-#define SKID_MAX	    1000  /* instructions */
-#define SAMPLES_FEW	    1000  /* fewer of the default period are worth a hint */
-#define SAMPLES_WANTED	    10000 /* that the hint is for */
+#define SKID_MAX	    1000 /* instructions */
 
 struct arguments {
 	const char *setting[SETTINGS_MAX];
@@ -477,139 +474,6 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 	return NULL;
 }
 
-/* ---- Summary ------------------------------------------------------------------------------- */
-
-/* The period that takes about SAMPLES_WANTED of so many cycles, or the least: 1, 2 or 5 times a power of
- * ten. */
-static uint64_t period_for(uint64_t cycles, uint64_t least)
-{
-	static const unsigned int steps[] = {5, 2, 1};
-	uint64_t longest = cycles / SAMPLES_WANTED, decade = 1;
-
-	while (decade * 10 <= longest)
-		decade *= 10;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		if (steps[i] * decade <= longest && steps[i] * decade > least)
-			return steps[i] * decade;
-	return least;
-}
-
-/* Programs that are tried first run for so short that the default period, or one by the time, takes few
- * samples. */
-static void hint_period(const struct arguments *arguments, const struct pesa_vcore_summary *summary,
-			const struct pesa_core *core)
-{
-	uint64_t least = arguments->sampled ? SAMPLED_PERIOD_LEAST : core->minimum_period;
-	uint64_t period = period_for(summary->cycles, least);
-	char count[UI_NUMBER_SIZE];
-
-	if (summary->samples >= (arguments->has_period ? 1 : SAMPLES_FEW) ||
-	    period > arguments->period / 2)
-		return;
-	fprintf(stderr,
-		"pesa record: %" PRIu64
-		" samples tell little about single instructions: '-c %" PRIu64 "' takes about %s\n",
-		summary->samples, period,
-		ui_count(count, (double)summary->cycles / (double)period));
-}
-
-/* `whole`: the recording is complete. */
-static void print_summary(const struct arguments *arguments,
-			  const struct pesa_vcore_summary *summary, bool whole)
-{
-	if (!whole) {
-		fprintf(stderr,
-			"[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles; %" PRIu64
-			" instructions; not all of it could be written ]\n",
-			summary->samples, summary->cycles, summary->instructions);
-		return;
-	}
-	fprintf(stderr, "[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles in ",
-		summary->samples, summary->cycles);
-	terminal_text_print(stderr, arguments->output);
-	if (arguments->golden) {
-		fprintf(stderr, ", all %" PRIu64 " cycles in ",
-			summary->golden_weight / PESA_CYCLE);
-		terminal_text_print(stderr, arguments->golden);
-	}
-	fprintf(stderr, "; %" PRIu64 " instructions", summary->instructions);
-	if (arguments->sampled) {
-		fprintf(stderr, ", ");
-		sampled_print(stderr, &summary->windows);
-	}
-	fprintf(stderr, " ]\n");
-}
-
-static void add_number(json_object *object, const char *name, uint64_t value)
-{
-	json_object_object_add(object, name, json_object_new_uint64(value));
-}
-
-static struct pesa_error *write_json(const struct arguments *arguments,
-				     const struct pesa_core *core,
-				     const struct pesa_vcore_summary *summary, int status)
-{
-	json_object *root, *harts;
-	struct pesa_error *error;
-	FILE *stream;
-
-	error = ui_json_open(arguments->printed.json, &stream);
-	if (error)
-		return error;
-	root = json_object_new_object();
-	harts = json_object_new_array();
-	json_object_object_add(root, "version", json_object_new_int(UI_JSON_VERSION));
-	json_object_object_add(root, "command", json_object_new_string("record"));
-	json_object_object_add(root, "core", json_object_new_string(core->name));
-	json_object_object_add(root, "output", json_object_new_string(arguments->output));
-	if (arguments->golden)
-		json_object_object_add(root, "golden", json_object_new_string(arguments->golden));
-	add_number(root, "period", arguments->period);
-	add_number(root, "jitter", arguments->jitter);
-	add_number(root, "seed", arguments->seed);
-	add_number(root, "exit_status", (uint64_t)status);
-	add_number(root, "cycles", summary->cycles);
-	add_number(root, "instructions", summary->instructions);
-	if (arguments->sampled) {
-		json_object *estimate = json_object_new_object();
-
-		sampled_add_json(estimate, &summary->windows);
-		json_object_object_add(root, "sampled", estimate);
-	}
-	add_number(root, "samples", summary->samples);
-	add_number(root, "lost", summary->lost);
-	add_number(root, "unfinished", summary->unfinished);
-	if (arguments->golden) {
-		add_number(root, "golden_cycles", summary->golden_weight / PESA_CYCLE);
-		add_number(root, "golden_remainder", summary->golden_weight % PESA_CYCLE);
-		add_number(root, "golden_executions", summary->golden_executions);
-		add_number(root, "golden_lost", summary->golden_lost);
-	}
-	add_number(root, "undecoded", summary->undecoded);
-	add_number(root, "forced_turns", summary->forced_turns);
-	add_number(root, "unrecorded_threads", summary->unwatched);
-	add_number(root, "unrecorded_processes", summary->refused);
-	add_number(root, "processes", summary->processes);
-	for (uint32_t i = 0; i < summary->harts; i++) {
-		const struct pesa_vcore_hart *hart = &summary->hart[i];
-		json_object *one = json_object_new_object();
-
-		add_number(one, "pid", hart->pid);
-		add_number(one, "tid", hart->tid);
-		add_number(one, "cycles", hart->cycles);
-		add_number(one, "instructions", hart->instructions);
-		add_number(one, "samples", hart->samples);
-		add_number(one, "lost", hart->lost);
-		add_number(one, "unfinished", hart->unfinished);
-		json_object_array_add(harts, one);
-	}
-	json_object_object_add(root, "harts", harts);
-	ui_json_print(stream, root, JSON_C_TO_STRING_PRETTY);
-	fputc('\n', stream);
-	json_object_put(root);
-	return ui_json_close(stream);
-}
-
 /* ---- The command --------------------------------------------------------------------------- */
 
 /*
@@ -704,6 +568,7 @@ static int record_virtual(struct arguments *arguments, char **command)
 	struct pesa_vcore_options record = {.command = command};
 	struct pesa_vcore_summary summary = {0};
 	struct ui_progress progress = {0};
+	struct record_run run;
 	struct pesa_error *error;
 	int status;
 
@@ -730,13 +595,23 @@ static int record_virtual(struct arguments *arguments, char **command)
 	status = virtual_core_exit_status(summary.status);
 	if (!error && !summary.harts)
 		error = virtual_core_not_begun(&record, summary.status);
+	run = (struct record_run){
+		.output = arguments->output,
+		.golden = arguments->golden,
+		.json = arguments->printed.json,
+		.period = arguments->period,
+		.jitter = arguments->jitter,
+		.seed = arguments->seed,
+		.has_period = arguments->has_period,
+		.sampled = arguments->sampled,
+	};
 	if (!arguments->printed.quiet && summary.harts)
-		print_summary(arguments, &summary, !error);
+		record_print_summary(&run, &summary, !error);
 	if (!arguments->printed.quiet && !error)
-		hint_period(arguments, &summary, &found.core);
+		record_hint_period(&run, &summary, &found.core);
 	virtual_core_print_problems("record", &summary);
 	if (!error && arguments->printed.wants_json)
-		error = write_json(arguments, &found.core, &summary, status);
+		error = record_write_json(&run, &found.core, &summary, status);
 	if (summary.cut_traces)
 		status = 1;
 	pesa_vcore_summary_free(&summary);
