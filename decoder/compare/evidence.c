@@ -138,10 +138,11 @@ static const struct {
 	double instructions, blocks, traces; /* parts explained */
 	double deviations, own;		     /* of the core time, in differences of instructions */
 } enough_together[] = {
-	{0.6, 0.6, 0.25, 4.2, 0},
-	{0.5, 0.9, 0.5, 4.5, 0.02},
-	{0.75, 0.6, -INFINITY, 5, 0.02},
-	{0.9, -INFINITY, -INFINITY, 9, 0.05},
+	{0.6, 0.6, 0.25, 4.2, 0},	 /* most of all that it touches */
+	{0.5, 0.9, 0.5, 4.5, 0.02},	 /* nearly all of blocks */
+	{0.75, 0.6, -INFINITY, 5, 0.02}, /* of blocks that follow each other it may leave all */
+	{0.9, -INFINITY, -INFINITY, 9, 0.05}, /* instructions of one block */
+	{0.5, 0.3, -INFINITY, 15, 0.02},      /* too certain for chance */
 };
 
 /*
@@ -257,10 +258,9 @@ static bool is_enough_of_all(const struct compare_search *search,
 	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
 }
 
-/* Whether all findings together make nearly all differences vanish, by more than chance. */
-static bool are_right_together(struct compare_search *search, double left)
+bool compare_are_right_together(struct compare_search *search)
 {
-	double blocks = compare_part_explained(search->at_first, left);
+	double blocks = compare_part_explained(search->at_first, compare_all_that_is_left(search));
 	double instructions =
 		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
 	bool trusting = search->trusting;
@@ -284,6 +284,9 @@ static bool is_enough_together(const struct compare_search *search,
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 
+	/* One alone may only move time between blocks that follow each other. */
+	if (search->compare->findings == 1 && leaves_traces(finding))
+		return false;
 	for (unsigned int i = 0; i < sizeof(enough_together) / sizeof(enough_together[0]); i++)
 		if (finding->explained >= enough_together[i].instructions &&
 		    finding->explained_blocks >= enough_together[i].blocks &&
@@ -496,7 +499,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 	*weakest = NULL;
 	compare_make_residuals(search);
 	left = compare_all_that_is_left(search);
-	together = are_right_together(search, left);
+	together = compare_are_right_together(search);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;

@@ -103,7 +103,8 @@ static struct pesa_error *select_findings(struct compare_search *search)
 /*
  * Several wrong entries make all regions differ, so that the misfit that is estimated from these hides
  * them.  Search as if the misfit were that of other programs: if what is left with the findings is no
- * more than that, they explain it, and the search goes on like that.  Otherwise take them back.
+ * more than that, or if they make nearly all differences vanish, they explain it, and the search goes on
+ * like that.  Otherwise take them back.
  *
  * Findings that lack evidence may leave more than that when they are taken back: they moved time within
  * blocks, too little to be certain.  That says nothing against the others, as long as these explain
@@ -130,6 +131,10 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	if (!error)
 		error = distance_of(compare, &left);
 	usual &= search->at_first - left >= EXPLAINED_LEAST * (search->at_first - with_all);
+	if (!error) {
+		compare_make_residuals(search);
+		usual |= compare_are_right_together(search);
+	}
 	if (!error && !usual && !compare_misfit_is_usual(search)) {
 		search->trusting = false;
 		memset(&compare->unexplained, 0, sizeof(compare->unexplained));

@@ -459,10 +459,62 @@ static bool explains_more(const struct compare_search *search, const struct comp
 	return gain > than;
 }
 
+/* Whether both are numbers of the same instructions: results that are later, and units that are busy for
+ * longer, often do the same. */
+static bool is_beside(const struct compare_candidate *one, const struct compare_candidate *other)
+{
+	return one != other && one->class == other->class && one->narrow == other->narrow &&
+	       one->kind != PESA_COMPARE_UNITS && other->kind != PESA_COMPARE_UNITS &&
+	       !one->opcodes && !other->opcodes;
+}
+
+/* Choose the values of what may be in place of the best one, so that they can be ties. */
+static struct pesa_error *choose_beside(struct compare_search *search,
+					const struct compare_candidate *best)
+{
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (is_beside(other, best) && !other->settled && !other->refused &&
+		    compare_is_worth_a_choice(search, other)) {
+			other->settled = true;
+			error = compare_choose_value(search, other);
+		}
+	}
+	return error;
+}
+
+/* The candidate that explains most, of those whose values are chosen; *significant: whether any of them is.
+ * If one is, something is wrong with the model; what that is, likelihood decides, also for candidates that
+ * alone would not be visible. */
+static struct compare_candidate *most_likely(struct compare_search *search,
+					     struct compare_candidate *best, bool *significant)
+{
+	*significant = compare_is_significant(search, best);
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other->settled && !other->refused && compare_is_significant(search, other) &&
+		    (!*significant || explains_more(search, other, best))) {
+			best = other;
+			*significant = true;
+		}
+	}
+	for (unsigned int i = 0; i < search->candidates && *significant; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other->settled && !other->refused && compare_is_rival(search, other, best) &&
+		    explains_more(search, other, best))
+			best = other;
+	}
+	return best;
+}
+
 /*
  * The first ranking is by a single step of each candidate.  Choose the values of the best, and then
- * the candidate whose value explains most.  If one of them is significant, something is wrong with the
- * model; what that is, likelihood decides, also for candidates that alone would not be visible.
+ * the candidate whose value explains most.
  */
 static struct pesa_error *choose_candidate(struct compare_search *search,
 					   struct compare_candidate **best, bool *significant)
@@ -478,21 +530,13 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 		other->settled = true;
 		error = compare_choose_value(search, other);
 	}
-	*significant = compare_is_significant(search, *best);
-	for (unsigned int i = 0; i < search->candidates && !error; i++) {
-		other = &search->candidate[i];
-		if (other->settled && !other->refused && compare_is_significant(search, other) &&
-		    (!*significant || explains_more(search, other, *best))) {
-			*best = other;
-			*significant = true;
-		}
-	}
-	for (unsigned int i = 0; i < search->candidates && *significant && !error; i++) {
-		other = &search->candidate[i];
-		if (other->settled && !other->refused && compare_is_rival(search, other, *best) &&
-		    explains_more(search, other, *best))
-			*best = other;
-	}
+	if (error)
+		return error;
+	*best = most_likely(search, *best, significant);
+	if (*significant)
+		error = choose_beside(search, *best);
+	if (!error)
+		*best = most_likely(search, *best, significant);
 	return error;
 }
 

@@ -300,6 +300,9 @@ struct pesa_error *compare_eliminate(struct compare_search *search,
 /* Determine which part of the differences each finding explains, and remove those that explain too
  * little. */
 struct pesa_error *compare_weigh_evidence(struct compare_search *search);
+/* Whether all findings together make nearly all differences vanish, by more than chance.  After
+ * compare_make_residuals(). */
+bool compare_are_right_together(struct compare_search *search);
 
 /* ---- Opcodes (opcodes.c) --------------------------------------------------------------------- */
 
