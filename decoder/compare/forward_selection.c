@@ -11,7 +11,7 @@
 
 #define ROUNDS_MAX  24	/* findings, and improved values of findings */
 #define TRIALS_MAX  16	/* values tried for one candidate */
-#define CHOICE_GAIN 0.3 /* likewise, of its first step, to choose its value */
+#define CHOICE_GAIN 0.3 /* of what the best one explains by its first step, to choose a value */
 #define CHOICES_MAX 5
 #define ABOUT	    0.1 /* part of what one explains by which another one explains about as much */
 #define CLEARLY	    0.3 /* and then the part by which one of them explains more of what it touches */
