@@ -116,7 +116,7 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	double with_all = 0, left = 0;
 	struct compare_state *state;
 	struct pesa_error *error = compare_state_keep(search, &state);
-	bool usual = false;
+	bool usual = false, kept = false;
 
 	if (!error) {
 		search->trusting = true;
@@ -130,12 +130,13 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	}
 	if (!error)
 		error = distance_of(compare, &left);
-	usual &= search->at_first - left >= EXPLAINED_LEAST * (search->at_first - with_all);
 	if (!error) {
+		usual &= search->at_first - left >= EXPLAINED_LEAST * (search->at_first - with_all);
 		compare_make_residuals(search);
-		usual |= compare_are_right_together(search);
+		kept = usual || compare_are_right_together(search) ||
+		       compare_misfit_is_usual(search);
 	}
-	if (!error && !usual && !compare_misfit_is_usual(search)) {
+	if (!error && !kept) {
 		search->trusting = false;
 		memset(&compare->unexplained, 0, sizeof(compare->unexplained));
 		error = compare_state_restore(search, state);
@@ -589,14 +590,15 @@ static bool forget_ordering(struct pesa_compare *compare)
 struct nearest {
 	struct pesa_mca_model *model;
 	double distance;
+	/* What was chosen for the paths. */
+	struct compare_kinds kinds;
 	enum compare_directions directions;
-	bool unordered; /* nothing waits at instructions that order others */
 };
 
 /* Find a tentative model with branches in each order, and keep the nearest. */
 static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 					     const struct pesa_mca_model *original,
-					     struct compare_path_options *options, bool unordered,
+					     struct compare_path_options *options,
 					     struct nearest *nearest)
 {
 	struct pesa_error *error = NULL;
@@ -613,8 +615,8 @@ static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 			error = distance_of(compare, &distance);
 		if (!error && compare->tentative && distance < nearest->distance) {
 			nearest->distance = distance;
+			nearest->kinds = compare->kinds;
 			nearest->directions = k;
-			nearest->unordered = unordered;
 			pesa_mca_model_free(nearest->model);
 			nearest->model = compare->tentative;
 			compare->tentative = NULL;
@@ -640,9 +642,9 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 
 	forget_chosen(compare, options);
 	if (!error)
-		error = find_in_each_order(compare, original, options, false, nearest);
+		error = find_in_each_order(compare, original, options, nearest);
 	if (!error && forget_ordering(compare))
-		error = find_in_each_order(compare, original, options, true, nearest);
+		error = find_in_each_order(compare, original, options, nearest);
 	compare->tentative = nearest->model;
 	nearest->model = NULL;
 	if (!error)
@@ -662,9 +664,8 @@ static struct pesa_error *search_nearest(struct pesa_compare *compare,
 	bool nearer = false;
 
 	forget_chosen(compare, options);
+	compare->kinds = nearest->kinds;
 	options->directions = nearest->directions;
-	if (nearest->unordered)
-		forget_ordering(compare);
 	if (!error)
 		error = search_from(compare, original, options, find_plainly, &before, &nearer);
 	if (!error && !nearer)

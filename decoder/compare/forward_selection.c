@@ -533,8 +533,9 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 	if (error)
 		return error;
 	*best = most_likely(search, *best, significant);
-	if (*significant)
-		error = choose_beside(search, *best);
+	if (!*significant)
+		return NULL;
+	error = choose_beside(search, *best);
 	if (!error)
 		*best = most_likely(search, *best, significant);
 	return error;
