@@ -105,7 +105,8 @@ static inline uint32_t timed_spans(const struct pesa_timed_compare *timed)
 /* Whether an instruction's costs depend on the vector type that was set before it. */
 static inline bool timed_is_vector(const struct pesa_insn *insn)
 {
-	return pesa_opcode_get(insn->opcode)->mnemonic[0] == 'v' && !mca_sets_vector_type(insn);
+	return pesa_opcode_get(insn->opcode)->properties & PESA_OPCODE_VECTOR &&
+	       !mca_sets_vector_type(insn);
 }
 
 /* Keep the stack of a sample, or not; stacks without counts are not kept. */
