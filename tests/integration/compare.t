@@ -385,7 +385,7 @@ standing = result("-i", "standing.data")
 check(sorted(one["change"].split(".", 1)[1] for one in standing["classes"]) == ["SiFiveP600LDST=4", "latency=3", "units=1"],
       "a pipe less, and not loads and stores that both occupy theirs for longer", standing.get("error", standing["classes"]))
 
-# The load waits in half of its executions: a byte is stored into one of eight places, and the word is read from the first four.
+# A store writes one of eight bytes, and a load reads the first four of them: it waits for the store in half of its executions.
 build(program({"narrow": (435, """andi t3, s0, 255
 	andi t0, s0, 7
 	add t0, t0, s2

@@ -13,8 +13,8 @@ import tempfile
 from board import EXACT, FAULTS, board, core_with_transfers, distance, events, guest_program, marked_addresses, noise, only_samples, pesa_of_board, read, script_parts, tap
 
 PERIOD, ROUNDS = 10007, 300
-# An interrupt that reads a call stack takes about PERIOD cycles: with that, how many samples fall due while the one before is pending,
-# and whether perf throttles, would depend on the machine that emulates.
+# The interrupt that reads a call stack takes about PERIOD cycles.  With so short a period, samples would be lost while the one before
+# is pending, and perf would throttle: how often, depends on how fast the emulating machine is.
 CALLS_PERIOD, CALLS_ROUNDS = 5 * PERIOD, 2 * ROUNDS
 RECORD = "perf record -q -N -B -R -o"
 # Names of files, and how each is recorded.
