@@ -118,13 +118,35 @@ static bool is_one_write(const struct compare_search *search, unsigned int costs
 
 /* The numbers of a vector instruction whose vector type is not known: the largest of all types, which
  * nothing was measured for. */
-static bool is_worst_case(const struct mca_identity *identity)
+static bool is_worst_case(const char *write)
 {
 	static const char ending[] = "_WorstCase";
-	size_t length = identity->write ? strlen(identity->write) : 0;
+	size_t length = strlen(write);
 
-	return length >= sizeof(ending) &&
-	       !strcmp(identity->write + length - (sizeof(ending) - 1), ending);
+	return length >= sizeof(ending) && !strcmp(write + length - (sizeof(ending) - 1), ending);
+}
+
+/* Vector loads and stores with a stride or an index take as long as the lines that they touch, which a
+ * profile does not have and no number of a model says. */
+static bool depends_on_addresses(const char *write)
+{
+	static const char *const beginnings[] = {
+		"WriteVLDS",	"WriteVSTS",	"WriteVLDUX",	"WriteVLDOX",
+		"WriteVSTUX",	"WriteVSTOX",	"WriteVLSSEG",	"WriteVSSSEG",
+		"WriteVLUXSEG", "WriteVLOXSEG", "WriteVSUXSEG", "WriteVSOXSEG",
+	};
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (!strncmp(write, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+/* Whether the numbers of a SchedWrite say something that is measured. */
+static bool is_measured(const struct mca_identity *identity)
+{
+	return !identity->write ||
+	       (!is_worst_case(identity->write) && !depends_on_addresses(identity->write));
 }
 
 /*
@@ -139,7 +161,7 @@ static bool add_classes(struct compare_search *search, unsigned int costs)
 
 	for (unsigned int i = costs;
 	     i < model->class_count && model->identities[i].costs == costs && done; i++) {
-		if (is_worst_case(&model->identities[i]))
+		if (!is_measured(&model->identities[i]))
 			continue;
 		any |= search->class_used[i];
 		candidate = (struct compare_candidate){.class = i, .narrow = true};
@@ -213,7 +235,7 @@ struct pesa_error *compare_list_opcodes(struct compare_search *search)
 		};
 
 		if (use[id].class >= 0 && !use[id].entries &&
-		    !is_worst_case(&search->original->identities[use[id].class]) &&
+		    is_measured(&search->original->identities[use[id].class]) &&
 		    search->original->identities[use[id].class].write && is_shared(search, use, id))
 			done = add_numbers(search, candidate);
 	}

@@ -21,7 +21,7 @@
  * several blocks. */
 #define LEFT_EXPLAINED	       0.9
 #define LEFT_EXPLAINED_SEVERAL 6.0
-/* And of one that explains most of it, wherever that is. */
+/* And of one that explains most of it, on more than one block. */
 #define LEFT_MOSTLY	       0.8
 #define LEFT_MOSTLY_DEVIATIONS 8.0
 
@@ -85,7 +85,9 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define BLOCKS_ONE	 1.5 /* effective number of blocks */
 #define ONE_INSTRUCTIONS 0.6 /* parts explained */
 #define ONE_BLOCKS	 0.75
-#define ONE_ALL		 0.8   /* of the block, whatever of its instructions */
+#define ONE_ALL		 0.8 /* of the block, and of its instructions: */
+#define ONE_SOME	 0.3
+#define ONE_CERTAIN	 8.0   /* standard errors with which nothing of instructions is asked for */
 #define ONE_DEVIATIONS	 5.0   /* planted ones have ten and more */
 #define ONE_LEAST	 0.012 /* of the core time */
 /* Of a number: an engine is wrong by less in many a block (a loop of 35.5 cycles around a division of 34). */
@@ -144,6 +146,20 @@ static const struct {
 	{0.9, -INFINITY, -INFINITY, 9, 0.05}, /* instructions of one block */
 	{0.5, 0.3, -INFINITY, 15, 0.02},      /* too certain for chance */
 };
+
+/*
+ * What explains so much more than findings in unmodified programs ever did (there 158 by likelihood, and 0.3 of
+ * instructions, in 156 of them on cores that are out of order) shows that the model is wrong.  What is left is
+ * mostly that not all of it, or not the right numbers, were found; so a large part that is explained is enough,
+ * also in one basic block.
+ */
+#define MUCH_LIKELIER	      170.0 /* twice the logarithm, less the penalties */
+#define MUCH_INSTRUCTIONS     0.35  /* parts explained by all findings */
+#define MUCH_BLOCKS	      0.45
+#define MUCH_OWN_INSTRUCTIONS 0.4 /* parts explained of what the finding touches */
+#define MUCH_OWN_BLOCKS	      0.5
+#define MUCH_DEVIATIONS	      5.0
+#define MUCH_OWN	      0.03 /* of the core time, in differences of instructions */
 
 /*
  * In order it is no chance which instruction waits, and next to nothing of unmodified programs is
@@ -240,9 +256,11 @@ static bool is_enough_of_one(const struct compare_search *search,
 		return false;
 	if (part >= ONE_LARGE && finding->explained >= least && finding->explained_blocks >= least)
 		return true;
-	return finding->deviations >= ONE_DEVIATIONS &&
-	       (finding->explained_blocks >= ONE_ALL || (finding->explained >= ONE_INSTRUCTIONS &&
-							 finding->explained_blocks >= ONE_BLOCKS));
+	if (finding->explained_blocks >= ONE_ALL &&
+	    (finding->explained >= ONE_SOME || finding->deviations >= ONE_CERTAIN))
+		return finding->deviations >= ONE_DEVIATIONS;
+	return finding->deviations >= ONE_DEVIATIONS && finding->explained >= ONE_INSTRUCTIONS &&
+	       finding->explained_blocks >= ONE_BLOCKS;
 }
 
 /* Whether the evidence is enough if all findings together explain nearly all. */
@@ -258,24 +276,56 @@ static bool is_enough_of_all(const struct compare_search *search,
 	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
 }
 
-bool compare_are_right_together(struct compare_search *search)
-{
-	double blocks = compare_part_explained(search->at_first, compare_all_that_is_left(search));
-	double instructions =
-		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
-	bool trusting = search->trusting;
-	double likelier;
+/* What all findings explain together. */
+struct together {
+	double blocks, instructions; /* parts explained */
+	double likelier;	     /* twice the logarithm, less the penalties */
+};
 
-	if (!search->compare->findings || search->at_first < TOGETHER_LEAST * search->core ||
-	    blocks < TOGETHER_BLOCKS ||
-	    instructions < (blocks >= TOGETHER_NEARLY ? TOGETHER_INSTRUCTIONS : TOGETHER_NEARLY))
-		return false;
+static struct together weigh_together(struct compare_search *search)
+{
+	bool trusting = search->trusting;
+	struct together together = {0};
+
+	if (!search->compare->findings || search->at_first < TOGETHER_LEAST * search->core)
+		return together;
+	together.blocks =
+		compare_part_explained(search->at_first, compare_all_that_is_left(search));
+	together.instructions =
+		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
 	/* With the misfit that is estimated, as at first. */
 	search->trusting = false;
-	likelier = compare_score(search) - search->score_at_first;
+	together.likelier = compare_score(search) - search->score_at_first;
 	search->trusting = trusting;
 	compare_make_residuals(search);
-	return likelier >= TOGETHER_LIKELIER;
+	return together;
+}
+
+static bool are_right(const struct together *together)
+{
+	return together->blocks >= TOGETHER_BLOCKS &&
+	       together->instructions >= (together->blocks >= TOGETHER_NEARLY
+						  ? TOGETHER_INSTRUCTIONS
+						  : TOGETHER_NEARLY) &&
+	       together->likelier >= TOGETHER_LIKELIER;
+}
+
+bool compare_are_right_together(struct compare_search *search)
+{
+	struct together together = weigh_together(search);
+
+	return are_right(&together);
+}
+
+/* Whether a finding is one of several that explain so much that the model is certainly wrong. */
+static bool is_enough_of_much(const struct compare_search *search,
+			      const struct pesa_compare_finding *finding,
+			      const struct together *together, double of_nodes)
+{
+	return together->likelier >= MUCH_LIKELIER && together->instructions >= MUCH_INSTRUCTIONS &&
+	       together->blocks >= MUCH_BLOCKS && finding->explained >= MUCH_OWN_INSTRUCTIONS &&
+	       finding->explained_blocks >= MUCH_OWN_BLOCKS &&
+	       finding->deviations >= MUCH_DEVIATIONS && of_nodes >= MUCH_OWN * search->core;
 }
 
 /* Whether the evidence is enough beside findings that are right together. */
@@ -359,29 +409,35 @@ static double part_of_left(const struct pesa_compare_finding *finding,
 
 	if (part >= LEFT_EXPLAINED && compare_is_in_blocks(touched, STILL_BLOCKS))
 		least = LEFT_EXPLAINED_SEVERAL;
-	else if (part >= LEFT_MOSTLY)
+	else if (part >= LEFT_MOSTLY && compare_is_in_blocks(touched, BLOCKS_ONE))
 		least = LEFT_MOSTLY_DEVIATIONS;
 	return finding->deviations < least ? LEFT_MOST : LEFT_LEAST;
 }
 
 static bool is_enough(const struct compare_search *search,
 		      const struct compare_candidate *candidate,
-		      const struct compare_touched *touched, double left, bool together)
+		      const struct compare_touched *touched, double left,
+		      const struct together *together)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
 	double least = part_of_left(finding, touched) * left;
+	bool of_much = of_blocks >= least || of_nodes >= least;
 	bool still = fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core;
 
-	if (is_paradox(search, candidate, touched) ||
-	    (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL)))
+	if (is_paradox(search, candidate, touched))
 		return false;
-	if (together && is_enough_together(search, candidate, of_nodes))
+	if (is_enough_of_much(search, finding, together, of_nodes))
+		return true;
+	if (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL))
+		return false;
+	if (are_right(together) && is_enough_together(search, candidate, of_nodes))
 		return true;
 	if (is_between(finding))
 		return false;
 	if ((!still || finding->explained_traces >= STILL_TRACES) &&
+	    (of_much || compare_is_in_blocks(touched, BLOCKS_ONE)) &&
 	    is_likely(search, candidate, of_nodes))
 		return true;
 	if (is_enough_of_all(search, candidate, of_blocks, left) ||
@@ -389,7 +445,7 @@ static bool is_enough(const struct compare_search *search,
 		return true;
 	if (still && !is_enough_still(search, candidate, touched))
 		return false;
-	if (of_blocks < least && of_nodes < least)
+	if (!of_much)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
@@ -493,13 +549,13 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 				    double *least)
 {
 	struct pesa_error *error = NULL;
-	bool together;
+	struct together together;
 	double left;
 
 	*weakest = NULL;
 	compare_make_residuals(search);
 	left = compare_all_that_is_left(search);
-	together = compare_are_right_together(search);
+	together = weigh_together(search);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;
@@ -525,7 +581,7 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 		candidate->stays = !beside_all && is_exact(search, candidate, &touched);
 		if (candidate->stays)
 			continue;
-		if (!is_enough(search, candidate, &touched, left, together) &&
+		if (!is_enough(search, candidate, &touched, left, &together) &&
 		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;
 			*least = finding->explained;

@@ -227,17 +227,26 @@ static struct pesa_error *select_all(struct compare_search *search)
 	return error ? error : narrow_findings(search, single);
 }
 
-/* Settle the values of findings that leave much, and select what is visible with these. */
+/* Settle the values of findings that leave much, and select what is visible with these.  What was found
+ * before is kept if less is likely with what has evidence then. */
 static struct pesa_error *settle_values(struct compare_search *search)
 {
-	bool any;
-	struct pesa_error *error = compare_settle_values(search, &any);
+	struct before before;
+	bool any = false;
+	struct pesa_error *error = keep_before(search, &before);
 
+	if (!error)
+		error = compare_settle_values(search, &any);
 	if (!error && any)
 		error = compare_select_forward(search);
 	if (!error && any)
 		error = compare_weigh_evidence(search);
-	return error || !any ? error : compare_weigh_opcodes(search, NULL);
+	if (!error && any)
+		error = keep_likelier(search, &before);
+	if (!error && any)
+		error = compare_weigh_opcodes(search, NULL);
+	compare_state_free(before.state);
+	return error;
 }
 
 static struct pesa_error *find_all(struct compare_search *search)
