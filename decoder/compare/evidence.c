@@ -92,6 +92,10 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ONE_LEAST	 0.012 /* of the core time */
 /* Of a number: an engine is wrong by less in many a block (a loop of 35.5 cycles around a division of 34). */
 #define ONE_STEP_LEAST 0.1
+/* In few blocks, the same where the instruction holds a unit for so many cycles that short ones may take, too:
+ * which of these come between decides when it begins, and cores book units in their own ways. */
+#define ONE_SHARED_CYCLES 4
+#define ONE_SHARED_STEP	  1.0
 /* How often a block ran is an estimate itself, but not wrong by so much.  Where it is no chance either which
  * instruction waits, in order, fewer standard errors are enough, with nearly all explained. */
 #define ONE_LARGE	      0.05 /* of the core time */
@@ -237,6 +241,41 @@ static bool is_enough_still(const struct compare_search *search,
 		finding->explained_traces >= STILL_TRACES) ||
 	       (of_nodes >= STILL_LARGE * search->core &&
 		finding->explained >= STILL_INSTRUCTIONS && !leaves_traces(finding));
+}
+
+/* Whether instructions that hold a unit for long share it with others that may take another one. */
+static bool holds_a_shared_unit(const struct pesa_mca_model *model, unsigned int class)
+{
+	const struct mca_class *costs = &model->classes[class];
+
+	for (unsigned int i = 0; i < costs->uses; i++) {
+		const struct pesa_mca_use *use = &model->uses[costs->use + i];
+
+		if (use->release < ONE_SHARED_CYCLES || model->resources[use->resource].group)
+			continue;
+		for (unsigned int k = 0; k < model->resource_count; k++) {
+			const struct pesa_mca_resource *group = &model->resources[k];
+
+			for (unsigned int m = 0; group->group && m < group->members; m++)
+				if (group->member[m] == use->resource)
+					return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a finding is on few basic blocks, where cores may give units in another order. */
+static bool is_chance_of_units(const struct compare_search *search,
+			       const struct compare_candidate *candidate,
+			       const struct compare_touched *touched)
+{
+	int step = abs(candidate->model_value - candidate->base_value);
+
+	return pesa_mca_model_is_out_of_order(search->original) &&
+	       candidate->kind != PESA_COMPARE_UNITS &&
+	       !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL) &&
+	       step < ONE_SHARED_STEP * candidate->base_value &&
+	       holds_a_shared_unit(search->original, candidate->class);
 }
 
 /* Whether the evidence is enough for an effect on one basic block. */
@@ -426,7 +465,8 @@ static bool is_enough(const struct compare_search *search,
 	bool of_much = of_blocks >= least || of_nodes >= least;
 	bool still = fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core;
 
-	if (is_paradox(search, candidate, touched))
+	if (is_paradox(search, candidate, touched) ||
+	    is_chance_of_units(search, candidate, touched))
 		return false;
 	if (is_enough_of_much(search, finding, together, of_nodes))
 		return true;
