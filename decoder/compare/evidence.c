@@ -295,11 +295,9 @@ static bool is_enough_of_one(const struct compare_search *search,
 		return false;
 	if (part >= ONE_LARGE && finding->explained >= least && finding->explained_blocks >= least)
 		return true;
-	if (finding->explained_blocks >= ONE_ALL &&
-	    (finding->explained >= ONE_SOME || finding->deviations >= ONE_CERTAIN))
-		return finding->deviations >= ONE_DEVIATIONS;
-	return finding->deviations >= ONE_DEVIATIONS && finding->explained >= ONE_INSTRUCTIONS &&
-	       finding->explained_blocks >= ONE_BLOCKS;
+	return finding->deviations >= ONE_DEVIATIONS &&
+	       (finding->explained_blocks >= ONE_ALL || (finding->explained >= ONE_INSTRUCTIONS &&
+							 finding->explained_blocks >= ONE_BLOCKS));
 }
 
 /* Whether the evidence is enough if all findings together explain nearly all. */
