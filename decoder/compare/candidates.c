@@ -256,7 +256,7 @@ static bool is_anonymous(const struct pesa_mca_model *model, unsigned int resour
 	return true;
 }
 
-static bool is_member(const struct pesa_mca_resource *group, unsigned int resource)
+bool compare_is_member(const struct pesa_mca_resource *group, unsigned int resource)
 {
 	for (unsigned int i = 0; i < group->members; i++)
 		if (group->member[i] == resource)
@@ -274,7 +274,8 @@ bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int
 		return false;
 	for (unsigned int i = 0; i < model->resource_count; i++)
 		if (model->resources[i].group &&
-		    is_member(&model->resources[i], one) != is_member(&model->resources[i], other))
+		    compare_is_member(&model->resources[i], one) !=
+			    compare_is_member(&model->resources[i], other))
 			return false;
 	return true;
 }

@@ -85,9 +85,7 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define BLOCKS_ONE	 1.5 /* effective number of blocks */
 #define ONE_INSTRUCTIONS 0.6 /* parts explained */
 #define ONE_BLOCKS	 0.75
-#define ONE_ALL		 0.8 /* of the block, and of its instructions: */
-#define ONE_SOME	 0.3
-#define ONE_CERTAIN	 8.0   /* standard errors with which nothing of instructions is asked for */
+#define ONE_ALL		 0.8   /* of the block, whatever of its instructions */
 #define ONE_DEVIATIONS	 5.0   /* planted ones have ten and more */
 #define ONE_LEAST	 0.012 /* of the core time */
 /* Of a number: an engine is wrong by less in many a block (a loop of 35.5 cycles around a division of 34). */
@@ -253,13 +251,10 @@ static bool holds_a_shared_unit(const struct pesa_mca_model *model, unsigned int
 
 		if (use->release < ONE_SHARED_CYCLES || model->resources[use->resource].group)
 			continue;
-		for (unsigned int k = 0; k < model->resource_count; k++) {
-			const struct pesa_mca_resource *group = &model->resources[k];
-
-			for (unsigned int m = 0; group->group && m < group->members; m++)
-				if (group->member[m] == use->resource)
-					return true;
-		}
+		for (unsigned int k = 0; k < model->resource_count; k++)
+			if (model->resources[k].group &&
+			    compare_is_member(&model->resources[k], use->resource))
+				return true;
 	}
 	return false;
 }
@@ -316,7 +311,7 @@ static bool is_enough_of_all(const struct compare_search *search,
 /* What all findings explain together. */
 struct together {
 	double blocks, instructions; /* parts explained */
-	double likelier;	     /* twice the logarithm, less the penalties */
+	double likelier; /* twice the logarithm, less the penalties; 0: too little is explained */
 };
 
 static struct together weigh_together(struct compare_search *search)
@@ -330,6 +325,8 @@ static struct together weigh_together(struct compare_search *search)
 		compare_part_explained(search->at_first, compare_all_that_is_left(search));
 	together.instructions =
 		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
+	if (together.blocks < MUCH_BLOCKS || together.instructions < MUCH_INSTRUCTIONS)
+		return together;
 	/* With the misfit that is estimated, as at first. */
 	search->trusting = false;
 	together.likelier = compare_score(search) - search->score_at_first;
@@ -460,7 +457,7 @@ static bool is_enough(const struct compare_search *search,
 	double of_nodes = touched->node[1] - touched->node[0],
 	       of_blocks = touched->block[1] - touched->block[0];
 	double least = part_of_left(finding, touched) * left;
-	bool of_much = of_blocks >= least || of_nodes >= least;
+	bool of_left = of_blocks >= least || of_nodes >= least;
 	bool still = fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core;
 
 	if (is_paradox(search, candidate, touched) ||
@@ -475,7 +472,7 @@ static bool is_enough(const struct compare_search *search,
 	if (is_between(finding))
 		return false;
 	if ((!still || finding->explained_traces >= STILL_TRACES) &&
-	    (of_much || compare_is_in_blocks(touched, BLOCKS_ONE)) &&
+	    (of_left || compare_is_in_blocks(touched, BLOCKS_ONE)) &&
 	    is_likely(search, candidate, of_nodes))
 		return true;
 	if (is_enough_of_all(search, candidate, of_blocks, left) ||
@@ -483,7 +480,7 @@ static bool is_enough(const struct compare_search *search,
 		return true;
 	if (still && !is_enough_still(search, candidate, touched))
 		return false;
-	if (!of_much)
+	if (!of_left)
 		return false;
 	if (of_blocks < WITHIN_BLOCKS * of_nodes && finding->explained < WITHIN_EXPLAINED)
 		return false;
