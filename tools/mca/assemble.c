@@ -70,57 +70,73 @@ static struct pesa_error *add_label(struct mca_program *program, struct mca_name
 	return error;
 }
 
-/* Give up on pc-relative addresses, which depend on how they are written. */
-static struct pesa_error *add_statement(struct mca_program *program, const char *text,
-					size_t length, bool *supported)
+static struct pesa_error *add_insn(struct mca_program *program, const struct pesa_insn *insn)
 {
-	struct mca_statement *statement;
-	struct pesa_error *error;
+	struct pesa_error *error = mca_array_grow((void **)&program->insns, program->insn_count,
+						  sizeof(*program->insns));
+
+	if (!error)
+		program->insns[program->insn_count++] = *insn;
+	return error;
+}
+
+static struct pesa_error *keep(struct mca_program *program, const struct pesa_assembly *assembly)
+{
+	struct pesa_error *error =
+		mca_array_grow((void **)&program->statements, program->statement_count,
+			       sizeof(*program->statements));
+
+	if (error)
+		return error;
+	program->statements[program->statement_count++] = (struct mca_statement){
+		.first = program->insn_count,
+		.count = assembly->count,
+		.use = assembly->use,
+		.grows = assembly->grows,
+		.symbol = {assembly->symbol, assembly->symbol_length},
+	};
+	for (unsigned int i = 0; i < assembly->count && !error; i++)
+		error = add_insn(program, &assembly->insn[i]);
+	if (!error && assembly->grows)
+		error = add_insn(program, &assembly->grown);
+	return error;
+}
+
+/* Give up on pc-relative addresses, which depend on how they are written. */
+static struct pesa_error *add_statement(struct mca_program *program, unsigned int line,
+					const char *text, size_t length, bool *supported)
+{
+	struct pesa_assembly assembly;
+	struct pesa_error *error = NULL;
 	bool two_step;
 
 	*supported = false;
-	if (!program->in_code)
+	if (!program->in_code ||
+	    !mca_ahead_assemble(program->ahead, program->isa, line, text, length, &assembly))
 		return NULL;
-	error = mca_array_grow((void **)&program->statements, program->statement_count,
-			       sizeof(*program->statements));
-	if (error)
-		return error;
-	statement = &program->statements[program->statement_count];
-	if (!pesa_assemble(program->isa, text, length, &statement->assembly))
-		return NULL;
-	two_step =
-		statement->assembly.use == PESA_SYMBOL_DISTANCE && statement->assembly.count == 2;
+	two_step = assembly.use == PESA_SYMBOL_DISTANCE && assembly.count == 2;
 	if (two_step && program->position_independent)
 		return NULL;
 	if (two_step) /* LLVM creates a label here. */
 		error = mca_label_add(program, (struct mca_name){NULL, 0});
-	if (error)
-		return error;
-	program->statement_count++;
-	*supported = true;
-	return NULL;
+	if (!error)
+		error = keep(program, &assembly);
+	*supported = !error;
+	return error;
 }
 
-static struct pesa_error *read_line(struct mca_program *program, const char *text, size_t length,
-				    bool *supported)
+static struct pesa_error *read_line(struct mca_program *program, unsigned int line,
+				    const char *text, size_t length, bool *supported)
 {
 	struct pesa_error *error = NULL;
 
 	*supported = true;
-	while (length && *supported && !error) {
-		size_t label;
+	for (mca_trim(&text, &length); length && *supported && !error; mca_trim(&text, &length)) {
+		size_t label = label_length(text, length);
 
-		if (isspace((unsigned char)*text)) {
-			text++;
-			length--;
-			continue;
-		}
-		while (length && isspace((unsigned char)text[length - 1]))
-			length--;
-		label = label_length(text, length);
 		if (!label)
 			return *text == '.' ? mca_directive(program, text, length, supported)
-					    : add_statement(program, text, length, supported);
+					    : add_statement(program, line, text, length, supported);
 		error = add_label(program, (struct mca_name){text, label}, supported);
 		text += label + 1;
 		length -= label + 1;
@@ -140,7 +156,7 @@ static struct pesa_error *read_lines(struct mca_program *program, struct mca_rea
 		struct mca_marker *marker;
 		bool known;
 
-		error = read_line(program, line->text, line->length, &known);
+		error = read_line(program, i, line->text, line->length, &known);
 		if (error || !known)
 			return error;
 		for (unsigned int n = first; n < program->statement_count; n++)
@@ -185,17 +201,16 @@ static struct mca_label *sort_labels(const struct mca_program *program, size_t *
 static bool resolve(struct mca_program *program, const struct mca_label *labels, size_t count,
 		    struct mca_statement *statement)
 {
-	const struct pesa_assembly *assembly = &statement->assembly;
-	const struct mca_label key = {{assembly->symbol, assembly->symbol_length}, 0};
+	const struct mca_label key = {statement->symbol, 0};
 	const struct mca_label *label;
 	const struct mca_statement *other;
 	bool global;
 
-	if (assembly->use == PESA_SYMBOL_NONE || assembly->use == PESA_SYMBOL_ADDRESS)
+	if (statement->use == PESA_SYMBOL_NONE || statement->use == PESA_SYMBOL_ADDRESS)
 		return true;
 	label = count ? bsearch(&key, labels, count, sizeof(key), compare_labels) : NULL;
 	global = names_have(&program->global, key.name);
-	switch (assembly->use) {
+	switch (statement->use) {
 	case PESA_SYMBOL_TARGET:
 		if (!label || global)
 			return false;
@@ -207,7 +222,7 @@ static bool resolve(struct mca_program *program, const struct mca_label *labels,
 		if (!label || label->statement >= program->statement_count)
 			return false;
 		other = &program->statements[label->statement];
-		return other->assembly.use == PESA_SYMBOL_DISTANCE && other->assembly.count == 1;
+		return other->use == PESA_SYMBOL_DISTANCE && other->count == 1;
 	default:
 		return !label;
 	}
@@ -253,8 +268,8 @@ static uint64_t lay_out(struct mca_program *program)
 		struct mca_statement *statement = &program->statements[i];
 
 		statement->offset = offset;
-		for (unsigned int n = 0; n < statement->assembly.count; n++)
-			offset += statement->assembly.insn[n].length;
+		for (unsigned int n = 0; n < statement->count; n++)
+			offset += program->insns[statement->first + n].length;
 	}
 	return offset;
 }
@@ -268,18 +283,17 @@ static uint64_t offset_of(const struct mca_program *program, unsigned int statem
 static bool reach(struct mca_program *program, struct mca_statement *statement, uint64_t end,
 		  bool *grown)
 {
-	struct pesa_assembly *assembly = &statement->assembly;
 	int64_t distance = offset_of(program, statement->target, end) - statement->offset;
-	struct pesa_insn insn = assembly->insn[0];
+	struct pesa_insn *first = &program->insns[statement->first], insn = *first;
 
 	if (pesa_assembly_set_target(program->isa, &insn, distance)) {
-		assembly->insn[0] = insn;
+		*first = insn;
 		return true;
 	}
-	if (!assembly->grows)
+	if (!statement->grows)
 		return false;
-	assembly->insn[0] = assembly->grown;
-	assembly->grows = false;
+	*first = first[statement->count];
+	statement->grows = false;
 	*grown = true;
 	return true;
 }
@@ -297,7 +311,7 @@ static bool fit_branches(struct mca_program *program)
 
 		grown = false;
 		for (unsigned int i = 0; i < program->statement_count; i++)
-			if (program->statements[i].assembly.use == PESA_SYMBOL_TARGET &&
+			if (program->statements[i].use == PESA_SYMBOL_TARGET &&
 			    !reach(program, &program->statements[i], end, &grown))
 				return false;
 	} while (grown);
@@ -418,7 +432,8 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 					   const struct mca_statement *statement, uint64_t end,
 					   bool *sure)
 {
-	const struct pesa_assembly *assembly = &statement->assembly;
+	const struct pesa_insn *insns = &program->insns[statement->first];
+	bool call = statement->use == PESA_SYMBOL_CALL;
 	uint64_t offset = statement->offset;
 	struct pesa_error *error = NULL;
 	struct mca_name symbol = {0};
@@ -426,29 +441,28 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 
 	*sure = true;
 	/* LLVM has no source location, and so no comment, for the instructions of an expansion. */
-	if (statement->comment.text &&
-	    (assembly->count == 1 || assembly->use == PESA_SYMBOL_CALL)) {
+	if (statement->comment.text && (statement->count == 1 || call)) {
 		comment = strndup(statement->comment.text, statement->comment.length);
 		if (!comment)
 			return pesa_error_no_memory();
 	}
-	if (assembly->use == PESA_SYMBOL_TARGET)
-		symbol = (struct mca_name){assembly->symbol, assembly->symbol_length};
-	for (unsigned int i = 0; i < assembly->count && *sure && !error; i++) {
+	if (statement->use == PESA_SYMBOL_TARGET)
+		symbol = statement->symbol;
+	for (unsigned int i = 0; i < statement->count && *sure && !error; i++) {
 		struct pesa_mca_instruction instruction = {.latency = -1};
 
-		*sure = decode(program, &assembly->insn[i], &instruction.insn);
-		if (*sure && assembly->use == PESA_SYMBOL_CALL) {
+		*sure = decode(program, &insns[i], &instruction.insn);
+		if (*sure && call) {
 			char target[256];
 
-			*sure = assembly->symbol_length < sizeof(target);
-			snprintf(target, sizeof(target), "%.*s", (int)assembly->symbol_length,
-				 assembly->symbol);
+			*sure = statement->symbol.length < sizeof(target);
+			snprintf(target, sizeof(target), "%.*s", (int)statement->symbol.length,
+				 statement->symbol.text);
 			i++;
-			*sure = *sure && mca_fuse_call(&instruction, &assembly->insn[i], target,
-						       text, sizeof(text));
+			*sure = *sure &&
+				mca_fuse_call(&instruction, &insns[i], target, text, sizeof(text));
 		} else if (*sure) {
-			*sure = print(program, &instruction.insn, symbol, i + 1 == assembly->count,
+			*sure = print(program, &instruction.insn, symbol, i + 1 == statement->count,
 				      offset, end, text, sizeof(text));
 			if (*sure && symbol.length)
 				mca_clear_target(program->isa, &instruction.insn);
@@ -465,19 +479,15 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 static struct pesa_error *finish(struct mca_reader *reader, const struct mca_program *program,
 				 bool *done)
 {
-	uint64_t end = program->statement_count
-			       ? program->statements[program->statement_count - 1].offset
-			       : 0;
+	const struct mca_statement *last =
+		program->statement_count ? &program->statements[program->statement_count - 1]
+					 : NULL;
+	uint64_t end = last ? last->offset : 0;
 	struct pesa_error *error = NULL;
 
 	*done = true;
-	if (program->statement_count) {
-		const struct pesa_assembly *last =
-			&program->statements[program->statement_count - 1].assembly;
-
-		for (unsigned int n = 0; n < last->count; n++)
-			end += last->insn[n].length;
-	}
+	for (unsigned int n = 0; last && n < last->count; n++)
+		end += program->insns[last->first + n].length;
 	for (unsigned int i = 0; i < program->statement_count && *done && !error; i++)
 		error = add_instructions(reader, program, &program->statements[i], end, done);
 	for (unsigned int i = 0; i < reader->marker_count && *done; i++) {
@@ -506,12 +516,15 @@ struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done)
 		pesa_error_free(error);
 		return NULL;
 	}
+	program.ahead = mca_ahead_create(reader);
 	error = read_lines(&program, reader, &supported);
+	mca_ahead_free(program.ahead);
 	if (!error && supported)
 		error = resolve_all(&program, &supported);
 	if (!error && supported && fit_branches(&program))
 		error = finish(reader, &program, done);
 	free(program.statements);
+	free(program.insns);
 	free(program.labels);
 	free(program.defined.name);
 	free(program.global.name);

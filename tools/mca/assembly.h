@@ -15,6 +15,7 @@
 
 #include "pesa/assemble.h"
 #include "pesa/error.h"
+#include "tools/mca/ahead.h"
 #include "tools/mca/reader.h"
 
 /* A name: part of the source, not terminated by 0. */
@@ -23,8 +24,12 @@ struct mca_name {
 	size_t length;
 };
 
+/* As struct pesa_assembly, but for its instructions, which are in a list of the program. */
 struct mca_statement {
-	struct pesa_assembly assembly;
+	unsigned int first, count; /* instructions; if it grows, the next one replaces the first */
+	enum pesa_symbol_use use;
+	bool grows;
+	struct mca_name symbol;
 	uint64_t offset;     /* in the code section, in bytes */
 	unsigned int target; /* index of the statement that a branch goes to (PESA_SYMBOL_TARGET) */
 	struct mca_name comment;
@@ -42,9 +47,12 @@ struct mca_names {
 };
 
 struct mca_program {
-	struct pesa_isa *isa; /* owned */
+	struct pesa_isa *isa;	 /* owned */
+	struct mca_ahead *ahead; /* while lines are read; may be NULL */
 	struct mca_statement *statements;
 	unsigned int statement_count;
+	struct pesa_insn *insns; /* of the statements, in order */
+	unsigned int insn_count;
 	struct mca_label *labels; /* of the code section, in order */
 	size_t label_count;
 	struct mca_names defined;  /* all labels, also those of data */

@@ -79,14 +79,15 @@ static struct pesa_error *scan_line(struct mca_reader *reader, const char *line,
 	size_t comment = comment_start(line, length), rest = length - comment;
 	struct mca_line *result = &reader->lines[reader->line_count++];
 	const char *body = line + comment;
-	bool vsetvli = memmem(line, comment, "vsetvli", 7) || memmem(line, comment, "vsetivli", 8);
+	bool vsetvli = memmem(line, comment, "vset", 4) && (memmem(line, comment, "vsetvli", 7) ||
+							    memmem(line, comment, "vsetivli", 8));
 	struct pesa_error *error = NULL;
 
 	*result = (struct mca_line){
 		.text = line,
 		.length = is_padding(line, comment) ? 0 : comment,
 		.marker = -1,
-		.comment = memmem(line, length, "//", 2),
+		.comment = memchr(line, '/', length) ? memmem(line, length, "//", 2) : NULL,
 	};
 	if (result->comment)
 		result->comment_length = line + length - result->comment;

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/mca/views/views.h"
 #include "decoder/base/terminal_text.h"
+#include "decoder/mca/model/block.h"
+#include "decoder/mca/views/views.h"
 #include "tools/mca/region.h"
 #include "tools/ui/json.h"
 #include "tools/ui/safe_output.h"
@@ -179,20 +180,19 @@ static void warn_of_calls(const struct pesa_mca_block *block, unsigned int laten
 	bool call = false, return_ = false;
 
 	for (unsigned int i = 0; i < pesa_mca_block_count(block); i++) {
-		struct pesa_mca_information information;
+		const struct mca_lowered *lowered = &block->lowered[i];
 
-		pesa_mca_block_information(block, i, &information);
-		if (information.call && !call)
+		if (lowered->call && !call)
 			fprintf(stderr,
 				"warning: found a call in the input assembly sequence.\n"
 				"note: call instructions are not correctly modeled. Assume a "
 				"latency of %ucy.\n",
 				latency ? latency : 100);
-		if (information.return_ && !return_)
+		if (lowered->return_ && !return_)
 			fprintf(stderr, "warning: found a return instruction in the input assembly "
 					"sequence.\nnote: program counter updates are ignored.\n");
-		call |= information.call;
-		return_ |= information.return_;
+		call |= lowered->call;
+		return_ |= lowered->return_;
 	}
 }
 

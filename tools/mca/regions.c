@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Regions analysed by all processors, see regions.h. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "decoder/base/processors.h"
 #include "tools/mca/regions.h"
 
 #define THREADS_MAX  16
-#define BATCH_THREAD 8 /* regions of a batch for each thread: enough to share, few to keep */
-#define BATCH_MAX    (THREADS_MAX * BATCH_THREAD)
+#define AHEAD_THREAD 8 /* results that each thread may be ahead of what is printed */
+#define RESULTS_MAX  (THREADS_MAX * AHEAD_THREAD)
 
 struct result {
 	const struct mca_source_region *region;
@@ -18,20 +17,28 @@ struct result {
 	char *text; /* what the views print */
 	size_t size;
 	struct json_object *json;
+	bool done;
 };
 
-struct batch {
+/* Each thread takes the next region; the main one prints the results in the order of the regions. */
+struct pool {
 	const struct mca_analysis *analysis;
-	struct result results[BATCH_MAX];
-	size_t count;
-	atomic_size_t next;
+	struct result results[RESULTS_MAX]; /* of the regions from `printed` on, by number % room */
+	unsigned int room;
+	pthread_mutex_t lock; /* of what follows, and of results[].done */
+	pthread_cond_t changed;
+	unsigned int next, printed; /* regions */
+	bool stopped;		    /* by an error: nothing more is begun */
 };
 
 static struct pesa_error *analyse(const struct mca_analysis *analysis, struct result *result)
 {
-	struct pesa_error *error = mca_region_bind(analysis, result->region, &result->block);
+	struct pesa_error *error;
 	FILE *stream;
 
+	if (!result->region->count)
+		return NULL;
+	error = mca_region_bind(analysis, result->region, &result->block);
 	if (error || !pesa_mca_block_count(result->block))
 		return error;
 	stream = open_memstream(&result->text, &result->size);
@@ -43,29 +50,38 @@ static struct pesa_error *analyse(const struct mca_analysis *analysis, struct re
 	return error;
 }
 
-static void *work(void *argument)
+static bool can_begin(const struct pool *pool)
 {
-	struct batch *batch = argument;
-	size_t i;
-
-	while ((i = atomic_fetch_add(&batch->next, 1)) < batch->count)
-		batch->results[i].error = analyse(batch->analysis, &batch->results[i]);
-	return NULL;
+	return !pool->stopped && pool->next < pool->analysis->source->region_count &&
+	       pool->next < pool->printed + pool->room;
 }
 
-static void analyse_batch(struct batch *batch, unsigned int thread_count)
+/* With the lock, which is open while the region is analysed. */
+static void analyse_next(struct pool *pool)
 {
-	pthread_t threads[THREADS_MAX];
-	unsigned int started = 0;
+	const struct mca_source *source = pool->analysis->source;
+	struct result *result = &pool->results[pool->next % pool->room];
 
-	atomic_store(&batch->next, 0);
-	/* A thread that does not start leaves its work to the others. */
-	while (started + 1 < thread_count && started + 1 < batch->count &&
-	       !pthread_create(&threads[started], NULL, work, batch))
-		started++;
-	work(batch);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	*result = (struct result){.region = &source->regions[pool->next++]};
+	pthread_mutex_unlock(&pool->lock);
+	result->error = analyse(pool->analysis, result);
+	pthread_mutex_lock(&pool->lock);
+	result->done = true;
+	pthread_cond_broadcast(&pool->changed);
+}
+
+static void *work(void *argument)
+{
+	struct pool *pool = argument;
+
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->stopped && pool->next < pool->analysis->source->region_count)
+		if (can_begin(pool))
+			analyse_next(pool);
+		else
+			pthread_cond_wait(&pool->changed, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
 }
 
 static struct pesa_error *print(const struct mca_analysis *analysis, struct result *result,
@@ -82,42 +98,72 @@ static struct pesa_error *print(const struct mca_analysis *analysis, struct resu
 	return result->error;
 }
 
-static void free_results(struct batch *batch)
+static void free_result(struct result *result)
 {
-	for (size_t i = 0; i < batch->count; i++) {
-		pesa_mca_block_free(batch->results[i].block);
-		free(batch->results[i].text);
-		json_object_put(batch->results[i].json);
-	}
+	pesa_mca_block_free(result->block);
+	free(result->text);
+	json_object_put(result->json);
 }
 
-static struct pesa_error *analyse_batches(const struct mca_analysis *analysis,
-					  struct json_object *list, unsigned int *shown)
+/* With the lock, which is open while results are printed. */
+static struct pesa_error *print_all(struct pool *pool, struct json_object *list,
+				    unsigned int *shown)
 {
-	const struct mca_source *source = analysis->source;
-	unsigned int allowed = processors_allowed(), i = 0;
-	unsigned int thread_count = allowed < THREADS_MAX ? allowed : THREADS_MAX;
-	struct batch *batch = malloc(sizeof(*batch));
 	struct pesa_error *error = NULL;
 
-	if (!batch)
-		return pesa_error_no_memory();
-	while (i < source->region_count && !error) {
-		batch->analysis = analysis;
-		for (batch->count = 0;
-		     i < source->region_count && batch->count < BATCH_THREAD * thread_count; i++)
-			if (source->regions[i].count)
-				batch->results[batch->count++] =
-					(struct result){.region = &source->regions[i]};
-		analyse_batch(batch, thread_count);
-		for (size_t done = 0; done < batch->count; done++)
-			if (!error)
-				error = print(analysis, &batch->results[done], list, shown);
-			else
-				pesa_error_free(batch->results[done].error);
-		free_results(batch);
+	while (!error && pool->printed < pool->analysis->source->region_count) {
+		struct result *result = &pool->results[pool->printed % pool->room];
+
+		if (pool->printed < pool->next && result->done) {
+			pthread_mutex_unlock(&pool->lock);
+			error = print(pool->analysis, result, list, shown);
+			free_result(result);
+			pthread_mutex_lock(&pool->lock);
+			pool->printed++;
+			pthread_cond_broadcast(&pool->changed);
+		} else if (can_begin(pool)) {
+			analyse_next(pool);
+		} else {
+			pthread_cond_wait(&pool->changed, &pool->lock);
+		}
 	}
-	free(batch);
+	return error;
+}
+
+static struct pesa_error *analyse_several(const struct mca_analysis *analysis,
+					  struct json_object *list, unsigned int *shown)
+{
+	unsigned int allowed = processors_allowed(), started = 0;
+	unsigned int thread_count = allowed < THREADS_MAX ? allowed : THREADS_MAX;
+	struct pool *pool = malloc(sizeof(*pool));
+	pthread_t threads[THREADS_MAX];
+	struct pesa_error *error;
+
+	if (!pool)
+		return pesa_error_no_memory();
+	*pool = (struct pool){.analysis = analysis, .room = AHEAD_THREAD * thread_count};
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->changed, NULL);
+	/* A thread that does not start leaves its work to the others. */
+	while (started + 1 < thread_count && started + 1 < analysis->source->region_count &&
+	       !pthread_create(&threads[started], NULL, work, pool))
+		started++;
+	pthread_mutex_lock(&pool->lock);
+	error = print_all(pool, list, shown);
+	pool->stopped = true;
+	pthread_cond_broadcast(&pool->changed);
+	pthread_mutex_unlock(&pool->lock);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	for (; pool->printed < pool->next; pool->printed++) {
+		struct result *result = &pool->results[pool->printed % pool->room];
+
+		pesa_error_free(result->error);
+		free_result(result);
+	}
+	pthread_cond_destroy(&pool->changed);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
 	return error;
 }
 
@@ -150,5 +196,5 @@ struct pesa_error *mca_regions_analyse(const struct mca_analysis *analysis,
 	*shown = 0;
 	if (source->region_count == 1 && source->regions[0].count)
 		return analyse_one(analysis, &source->regions[0], list, shown);
-	return analyse_batches(analysis, list, shown);
+	return analyse_several(analysis, list, shown);
 }

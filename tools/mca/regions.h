@@ -2,9 +2,9 @@
 /*
  * All regions of the input of `pesa mca`, each processor analysing some of them.
  *
- * Regions do not depend on each other.  They are taken in batches: threads analyse those of a batch
- * into memory, and they are printed in their order.  So the output is that of one thread, and
- * memory is bounded.
+ * Regions do not depend on each other.  Each thread takes the next one and analyses it into memory, not
+ * far ahead of what is printed; they are printed in their order.  So the output is that of one thread,
+ * and memory is bounded.
  */
 #ifndef TOOLS_MCA_REGIONS_H
 #define TOOLS_MCA_REGIONS_H

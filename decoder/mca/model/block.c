@@ -58,9 +58,11 @@ struct mca_binder {
 	/* descriptions that later instances may share, by the low bits of their opcode */
 	struct mca_description *shared[SHARED_LISTS];
 	struct register_use *registers[MCA_REGISTER_COUNT]; /* used in a block */
-	struct found_opcode found[OPCODES_REMEMBERED];	    /* by the low bits of its number */
-	bool taken[MCA_RESOURCES_MAX + 1];		    /* by bit: see mca_take_in_order() */
-	uint32_t bits[BOUND_REMEMBERED];      /* of those bound, by place_of(); 0: none */
+	uint16_t used[MCA_REGISTER_COUNT];		    /* which these are */
+	unsigned int used_count;
+	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
+	bool taken[MCA_RESOURCES_MAX + 1];	       /* by bit: see mca_take_in_order() */
+	uint32_t bits[BOUND_REMEMBERED];	       /* of those bound, by place_of(); 0: none */
 	struct bound bound[BOUND_REMEMBERED]; /* not set where there are no bits; the last member */
 };
 
@@ -378,10 +380,12 @@ static const struct mca_register_parts *parts_of(struct mca_binder *binder, unsi
 
 	if (!*use) {
 		*use = mca_arena_take_raw(&binder->arena, sizeof(**use));
-		if (*use)
-			mca_register_parts(reg, &(*use)->all);
+		if (!*use)
+			return NULL;
+		mca_register_parts(reg, &(*use)->all);
+		binder->used[binder->used_count++] = (uint16_t)reg;
 	}
-	return *use ? &(*use)->kept : NULL;
+	return &(*use)->kept;
 }
 
 static struct pesa_error *lower(struct mca_binder *binder, const struct operands *operands,
@@ -629,49 +633,55 @@ static void simplify_registers(struct mca_binder *binder)
 {
 	uint8_t containing[MCA_REGISTER_COUNT] = {0};
 
-	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
+	for (unsigned int n = 0; n < binder->used_count; n++) {
+		unsigned int reg = binder->used[n];
 		const struct register_use *use = binder->registers[reg];
 
-		if (!use)
-			continue;
 		containing[reg]++;
 		for (unsigned int i = 0; i < use->all.count; i++)
 			containing[use->all.part[i]]++;
 	}
-	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
-		struct register_use *use = binder->registers[reg];
+	for (unsigned int n = 0; n < binder->used_count; n++) {
+		struct register_use *use = binder->registers[binder->used[n]];
 		unsigned int kept = 0;
 
-		for (unsigned int i = 0; use && i < use->all.count; i++)
+		for (unsigned int i = 0; i < use->all.count; i++)
 			if (containing[use->all.part[i]] > 1)
 				use->kept.part[kept++] = use->all.part[i];
-		if (use)
-			use->kept.count = kept;
+		use->kept.count = kept;
 	}
+}
+
+#define REGISTER_WORDS ((MCA_REGISTER_COUNT + 63) / 64)
+
+static void touch(uint64_t *touched, unsigned int reg)
+{
+	touched[reg / 64] |= UINT64_C(1) << reg % 64;
 }
 
 static bool find_touched(struct pesa_mca_block *block)
 {
-	bool touched[MCA_REGISTER_COUNT] = {false};
+	uint64_t touched[REGISTER_WORDS] = {0};
 
 	for (unsigned int i = 0; i < block->count; i++)
 		for (unsigned int j = 0; j < block->lowered[i].writes; j++) {
 			const struct mca_lowered_write *write = &block->lowered[i].write[j];
 
-			touched[write->reg] = true;
+			touch(touched, write->reg);
 			for (unsigned int k = 0; k < write->parts->count; k++)
-				touched[write->parts->part[k]] = true;
+				touch(touched, write->parts->part[k]);
 		}
-	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++)
-		block->touched_count += touched[reg];
+	for (unsigned int word = 0; word < REGISTER_WORDS; word++)
+		block->touched_count += (unsigned int)__builtin_popcountll(touched[word]);
 	block->touched =
 		mca_arena_take_raw(&block->arena, block->touched_count * sizeof(*block->touched));
 	if (!block->touched)
 		return false;
 	block->touched_count = 0;
-	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++)
-		if (touched[reg])
-			block->touched[block->touched_count++] = reg;
+	for (unsigned int word = 0; word < REGISTER_WORDS; word++)
+		for (uint64_t rest = touched[word]; rest; rest &= rest - 1)
+			block->touched[block->touched_count++] =
+				64 * word + (unsigned int)__builtin_ctzll(rest);
 	return true;
 }
 
