@@ -4,6 +4,7 @@
  *
  * There is a fixed number of slots, and each digest has one of them: a new result replaces the one
  * that was in its slot.  So memory is bounded, and a result may be forgotten when another is added.
+ * Results of which many words of 4 bytes are equal, such as predictions of a loop, are kept packed.
  * Several threads may look for results at the same time, while none is added.
  */
 #ifndef DECODER_BASE_MEMO_H
@@ -16,12 +17,12 @@
 
 struct memo;
 
-/* NULL: out of memory.  `slots` is a power of two. */
-struct memo *memo_create(unsigned int slots);
+/* NULL: out of memory.  `slots` is a power of two; the results have at most `bytes` bytes. */
+struct memo *memo_create(unsigned int slots, size_t bytes);
 void memo_free(struct memo *memo);
 /* Copy the result of a digest to `result`, if it is remembered and has this size. */
 bool memo_find(const struct memo *memo, const struct pesa_digest *of, void *result, size_t size);
-/* Remember a result.  Without memory for it nothing is remembered. */
+/* Remember a result.  Where there is no room for it, it is not remembered. */
 void memo_add(struct memo *memo, const struct pesa_digest *of, const void *result, size_t size);
 
 #endif

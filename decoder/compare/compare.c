@@ -479,7 +479,7 @@ struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
 		.processor = options->processor,
 		.core = options->core,
 		.redirect_stall = options->core.redirect_stall,
-		.memo = memo_create(COMPARE_MEMO_SLOTS),
+		.memo = memo_create(COMPARE_MEMO_SLOTS, COMPARE_MEMO_BYTES),
 		.threads = compare_threads(options->threads),
 	};
 	error = compare->predictor.memo ? compare_all(compare, symbols) : pesa_error_no_memory();

@@ -15,7 +15,8 @@
 #include "decoder/compare/path.h"
 
 #define COMPARE_THREADS_MAX 16u
-#define COMPARE_MEMO_SLOTS  8192u /* for predictions of paths, of 11 KB at most */
+#define COMPARE_MEMO_SLOTS  32768u	/* for predictions of paths */
+#define COMPARE_MEMO_BYTES  (96u << 20) /* most have 1 to 3 KB */
 
 /* Core time of a step, and the stalls of a load that missed beside it; cycles. */
 struct compare_predicted {

@@ -14,6 +14,7 @@
 #include "pesa/riscv.h"
 
 #define SLOTS 16
+#define BYTES 100000
 
 static struct pesa_digest digest_of(uint64_t number)
 {
@@ -25,7 +26,7 @@ static struct pesa_digest digest_of(uint64_t number)
 
 static void a_result_is_found_by_its_digest_and_size(void **state)
 {
-	struct memo *memo = memo_create(SLOTS);
+	struct memo *memo = memo_create(SLOTS, BYTES);
 	const struct pesa_digest digest = digest_of(1), other = digest_of(2);
 	char result[4] = "";
 
@@ -43,7 +44,7 @@ static void a_result_is_found_by_its_digest_and_size(void **state)
 /* Each number is found as it was added, or not at all. */
 static void memory_is_bounded_and_nothing_is_mixed_up(void **state)
 {
-	struct memo *memo = memo_create(SLOTS);
+	struct memo *memo = memo_create(SLOTS, BYTES);
 	unsigned int found = 0;
 
 	(void)state;
@@ -64,6 +65,60 @@ static void memory_is_bounded_and_nothing_is_mixed_up(void **state)
 	}
 	assert_in_range(found, 1, SLOTS);
 	memo_free(memo);
+}
+
+/* Results of every size, of few different words and of many, some of which are packed. */
+static void a_packed_result_is_what_was_added(void **state)
+{
+	struct memo *memo = memo_create(SLOTS, BYTES);
+	uint32_t words[3000], result[3000];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (unsigned int kinds = 1; kinds < 2000; kinds += kinds / 3 + 1)
+		for (size_t count = 0; count < 3000; count += count / 2 + 1) {
+			const struct pesa_digest digest = digest_of(kinds * 10000 + count);
+
+			for (size_t i = 0; i < count; i++) {
+				seed = seed * 6364136223846793005u + 1442695040888963407u;
+				words[i] = (uint32_t)(seed >> 40) % kinds * 0x01234567u;
+			}
+			memset(result, 0xa5, sizeof(result));
+			memo_add(memo, &digest, words, count * sizeof(*words));
+			assert_true(memo_find(memo, &digest, result, count * sizeof(*words)));
+			assert_memory_equal(result, words, count * sizeof(*words));
+			assert_int_equal(count < 3000 ? result[count] : 0xa5a5a5a5, 0xa5a5a5a5);
+		}
+	memo_free(memo);
+}
+
+/* What is packed leaves room for more, and what does not fit is not remembered. */
+static void results_have_a_limit_in_bytes(void **state)
+{
+	uint32_t alike[1000] = {1, 2, 3}, different[1000], result[1000];
+	const uint32_t *const kinds[] = {different, alike};
+	unsigned int found[2] = {0};
+
+	(void)state;
+	for (unsigned int i = 0; i < 1000; i++)
+		different[i] = i * 7;
+	for (unsigned int kind = 0; kind < 2; kind++) {
+		struct memo *memo = memo_create(1024, 20000);
+
+		for (uint64_t i = 0; i < 100; i++) {
+			const struct pesa_digest digest = digest_of(i);
+
+			memo_add(memo, &digest, kinds[kind], sizeof(alike));
+		}
+		for (uint64_t i = 0; i < 100; i++) {
+			const struct pesa_digest digest = digest_of(i);
+
+			found[kind] += memo_find(memo, &digest, result, sizeof(result));
+		}
+		memo_free(memo);
+	}
+	assert_int_equal(found[0], 4); /* of 4,000 bytes each */
+	assert_in_range(found[1], 18, 19);
 }
 
 /* ---- The numbers of a model ------------------------------------------------------------------ */
@@ -216,6 +271,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_result_is_found_by_its_digest_and_size),
 		cmocka_unit_test(memory_is_bounded_and_nothing_is_mixed_up),
+		cmocka_unit_test(a_packed_result_is_what_was_added),
+		cmocka_unit_test(results_have_a_limit_in_bytes),
 		cmocka_unit_test(a_change_shows_in_what_it_changes_alone),
 		cmocka_unit_test(the_number_of_a_class_is_told_apart_from_its_costs),
 		cmocka_unit_test(an_instruction_like_an_earlier_one_is_bound_like_it),
