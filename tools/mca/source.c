@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 
 #include "tools/mca/reader.h"
+#include "tools/ui/large_pages.h"
+
+#define LARGE 65536 /* bytes of an input for which a large page is worth clearing */
 
 struct pesa_error *mca_source_whole(struct mca_source *source, bool instruments)
 {
@@ -81,6 +84,8 @@ struct pesa_error *mca_source_read(const struct mca_source_options *options,
 	memset(source, 0, sizeof(*source));
 	reader.name = strcmp(options->path, "-") ? options->path : "<stdin>";
 	error = read_all(options->path, &text, &size);
+	if (!error && size >= LARGE)
+		large_pages_for_heap();
 	if (!error)
 		error = read_text(&reader, text, size);
 	free(text);
