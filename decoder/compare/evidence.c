@@ -94,6 +94,7 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
  * which of these come between decides when it begins, and cores book units in their own ways. */
 #define ONE_SHARED_CYCLES 4
 #define ONE_SHARED_STEP	  1.0
+#define UNITS_MISFIT	  0.1 /* of regions, with which a number of units is no finding */
 /* How often a block ran is an estimate itself, but not wrong by so much.  Where it is no chance either which
  * instruction waits, in order, fewer standard errors are enough, with nearly all explained. */
 #define ONE_LARGE	      0.05 /* of the core time */
@@ -271,6 +272,18 @@ static bool is_chance_of_units(const struct compare_search *search,
 	       !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL) &&
 	       step < ONE_SHARED_STEP * candidate->base_value &&
 	       holds_a_shared_unit(search->original, candidate->class);
+}
+
+/*
+ * Whether a number of units is to explain a model that is wrong by much with it, too.  A unit less makes most
+ * code slower: where much else is wrong, such as loads that wait for stores of another call of a recursive
+ * function, it explains some of that.
+ */
+static bool is_unit_beside_much(const struct compare_search *search,
+				const struct compare_candidate *candidate)
+{
+	return pesa_mca_model_is_out_of_order(search->original) &&
+	       candidate->kind == PESA_COMPARE_UNITS && search->misfit >= UNITS_MISFIT;
 }
 
 /* Whether the evidence is enough for an effect on one basic block. */
@@ -461,7 +474,8 @@ static bool is_enough(const struct compare_search *search,
 	bool still = fabs(touched->sum) < COMPARE_SHARE_LEAST * search->core;
 
 	if (is_paradox(search, candidate, touched) ||
-	    is_chance_of_units(search, candidate, touched))
+	    is_chance_of_units(search, candidate, touched) ||
+	    is_unit_beside_much(search, candidate))
 		return false;
 	if (is_enough_of_much(search, finding, together, of_nodes))
 		return true;
