@@ -38,6 +38,9 @@ struct compare_node {
 	uint8_t waits;	       /* of a load: enum compare_waits (waits.h) */
 	bool wide;	       /* of a load: it reads more bytes than the newest store writes */
 	double waits_part;     /* of its executions, in which it waits */
+	/* Of loads and stores of which one reads what another one stored, directly or by others, on the
+	 * paths that were made last without in_sets: 1 + the node that stands for them; 0: none. */
+	uint32_t set;
 	/* Its opcode may take longer, or a load of its basic block waits for a store: both explain
 	 * the measurement. */
 	bool ambiguous;
@@ -58,6 +61,9 @@ struct compare_node {
 struct compare_code {
 	struct compare_node *node; /* sorted by dso and address */
 	uint32_t count, room;
+	/* A load issues after the newest store of its set, whatever address that has: so predicts a core
+	 * that knows loads and stores by their places in the program (waits.h). */
+	bool in_sets;
 	struct profile_isas isas;
 };
 

@@ -353,6 +353,7 @@ struct chosen_node {
 struct outcome {
 	struct chosen_node *node;
 	struct compare_kinds kinds;
+	bool in_sets;
 	enum compare_directions directions;
 	unsigned int ordered_cycles;
 	struct pesa_mca_model *model; /* with the findings */
@@ -407,6 +408,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		.node = calloc(compare->code.count + 1, sizeof(*outcome->node)),
 		.loss = calloc(compare->regions.groups + 1, sizeof(*outcome->loss)),
 		.kinds = compare->kinds,
+		.in_sets = compare->code.in_sets,
 		.directions = options->directions,
 		.ordered_cycles = compare->predictor.ordered_cycles,
 		.model = compare->model,
@@ -450,6 +452,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 		node->ambiguous = outcome->node[i].ambiguous;
 	}
 	compare->kinds = outcome->kinds;
+	compare->code.in_sets = outcome->in_sets;
 	options->directions = outcome->directions;
 	compare->predictor.ordered_cycles = outcome->ordered_cycles;
 	free_findings(compare);
@@ -475,6 +478,7 @@ static void forget_chosen(struct pesa_compare *compare, struct compare_path_opti
 		code->node[i].waits = COMPARE_WAITS_AS_CODED;
 		code->node[i].ambiguous = false;
 	}
+	code->in_sets = false;
 	options->directions = COMPARE_EVENLY;
 	compare->predictor.ordered_cycles = 0;
 }
@@ -492,7 +496,8 @@ static bool is_chosen_alike(const struct pesa_compare *compare,
 			    const struct outcome *outcome)
 {
 	if (options->directions != outcome->directions ||
-	    compare->predictor.ordered_cycles != outcome->ordered_cycles)
+	    compare->predictor.ordered_cycles != outcome->ordered_cycles ||
+	    compare->code.in_sets != outcome->in_sets)
 		return false;
 	for (uint32_t i = 0; i < compare->code.count; i++)
 		if (compare->code.node[i].waits != outcome->node[i].waits)

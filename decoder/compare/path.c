@@ -36,6 +36,8 @@ struct walker {
 	struct compare_memory memory;
 	struct missed missed[MISSED_MAX]; /* ring of the newest loads that missed */
 	unsigned int misses;		  /* how many there were on the path */
+	unsigned int
+		*newest; /* step of the newest store of a set, by the node of the set; 0: none */
 };
 
 /* ---- Successors ------------------------------------------------------------------------------ */
@@ -349,6 +351,60 @@ static void set_missed(struct walker *walker, struct compare_node *node, struct 
 		step->flags |= COMPARE_PATH_MISSED;
 }
 
+/* ---- Sets of loads and stores ---------------------------------------------------------------- */
+
+static uint32_t set_of(const struct compare_code *code, uint32_t node)
+{
+	while (code->node[node].set != node + 1)
+		node = code->node[node].set - 1;
+	return node;
+}
+
+/* A load has read what a store stored. */
+static void join_set(struct compare_code *code, uint32_t load, uint32_t store)
+{
+	uint32_t one, other;
+
+	if (!code->node[load].set)
+		code->node[load].set = load + 1;
+	if (!code->node[store].set)
+		code->node[store].set = store + 1;
+	one = set_of(code, load);
+	other = set_of(code, store);
+	if (one < other)
+		code->node[other].set = one + 1;
+	else
+		code->node[one].set = other + 1;
+}
+
+/* What the load waits for by its set, where that is newer than what it reads; a store becomes the newest one
+ * of its set. */
+static struct compare_forward wait_in_set(struct walker *walker, uint32_t at,
+					  struct compare_forward coded, unsigned int made)
+{
+	struct compare_code *code = walker->code;
+	const struct compare_paths *paths = walker->paths;
+	uint32_t properties = pesa_opcode_get(code->node[at].insn.opcode)->properties;
+	unsigned int *newest, now = walker->memory.steps;
+
+	if (!code->in_sets) {
+		if (coded.distance && coded.distance <= made)
+			join_set(code, at, paths->step[paths->steps - 1 - coded.distance].node);
+		return coded;
+	}
+	if (!code->node[at].set)
+		return coded;
+	newest = &walker->newest[set_of(code, at)];
+	if (properties & PESA_OPCODE_STORE) {
+		*newest = now;
+	} else if (*newest && (!coded.distance || now - *newest < coded.distance)) {
+		coded.distance = now - *newest;
+		coded.after = true;
+		coded.partly = false;
+	}
+	return coded;
+}
+
 static bool walk_from(struct walker *walker, const struct compare_path_options *options,
 		      uint32_t start)
 {
@@ -363,6 +419,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	walker->sew = walker->code->node[start].sew;
 	walker->misses = 0;
 	compare_memory_begin(&walker->memory);
+	memset(walker->newest, 0, walker->code->count * sizeof(*walker->newest));
 	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
@@ -375,8 +432,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		step = add_step(paths);
 		if (!step)
 			return false;
-		forwarded = compare_waits_for(
-			node, compare_memory_step(&walker->memory, &node->insn, node->address));
+		forwarded = compare_memory_step(&walker->memory, &node->insn, node->address);
+		forwarded = compare_waits_for(node, wait_in_set(walker, at, forwarded, made.count));
 		*step = (struct compare_step){
 			.node = at,
 			.lmul = walker->lmul,
@@ -516,8 +573,14 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 
 	if (walker)
 		walker->edge_chosen = calloc(code->count + 1, sizeof(*walker->edge_chosen));
-	if (!walker || !before || !walker->edge_chosen) {
+	if (walker)
+		walker->newest = calloc(code->count + 1, sizeof(*walker->newest));
+	if (!walker || !before || !walker->edge_chosen || !walker->newest) {
 		free(before);
+		if (walker) {
+			free(walker->edge_chosen);
+			free(walker->newest);
+		}
 		free(walker);
 		return pesa_error_no_memory();
 	}
@@ -527,6 +590,8 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	spread_events(code);
 	for (uint32_t i = 0; i < code->count; i++) {
 		code->node[i].visits = code->node[i].taken = 0;
+		if (!code->in_sets)
+			code->node[i].set = 0;
 		if (code->node[i].decoded)
 			total += code->node[i].time.core;
 	}
@@ -542,6 +607,7 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	for (uint32_t i = 0; i < code->count; i++)
 		free(walker->edge_chosen[i]);
 	free(walker->edge_chosen);
+	free(walker->newest);
 	free(walker);
 	free(before);
 	return done ? NULL : pesa_error_no_memory();

@@ -23,6 +23,10 @@
 #define BLOCK_LEAST	0.01
 #define BLOCK_EXPLAINED 0.7
 
+/* That loads wait for the newest stores of their sets. */
+#define SETS_LEAST   0.05 /* of all cycles: the differences for which it is tried */
+#define SETS_REMAINS 0.8  /* part of them that may remain */
+
 struct waits {
 	struct pesa_compare *compare;
 	const struct compare_path_options *options;
@@ -306,6 +310,26 @@ static void forget_others(struct waits *waits)
 			code->node[i].waits = COMPARE_WAITS_AS_CODED;
 }
 
+/* Whether all loads wait for the newest store of their sets; `distance` is that of the present prediction. */
+static struct pesa_error *try_sets(struct waits *waits, double *distance)
+{
+	struct pesa_compare *compare = waits->compare;
+	struct pesa_error *error;
+	double now = INFINITY;
+
+	if (!pesa_mca_model_is_out_of_order(compare->model) ||
+	    *distance < SETS_LEAST * compare->totals.cycles)
+		return NULL;
+	compare->code.in_sets = true;
+	error = measure(waits, &now);
+	if (error || now <= SETS_REMAINS * *distance) {
+		*distance = now;
+		return error;
+	}
+	compare->code.in_sets = false;
+	return measure(waits, distance);
+}
+
 struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 				       const struct compare_path_options *options)
 {
@@ -324,8 +348,11 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 	struct pesa_error *error = ready ? NULL : pesa_error_no_memory();
 	double distance = 0, explained = 0;
 
+	compare->code.in_sets = false;
 	if (!error)
 		error = measure(&waits, &distance);
+	if (!error)
+		error = try_sets(&waits, &distance);
 	for (unsigned int i = 0, hold_ups = 0; i < LOADS_MAX && !error; i++) {
 		struct compare_node *node = next_load(&waits, tried);
 		double excess, part;

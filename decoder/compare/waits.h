@@ -4,6 +4,10 @@
  * not in a profile.  Whether a load does is found by the measurement: it stalls for longer than
  * predicted, which waiting for a store explains and a longer latency of its opcode does not.  Where
  * loads stall for longer that cannot wait for a store none is taken to wait: there is another reason.
+ *
+ * Before, all loads together: cores with store sets (G. Chrysos, J. Emer, "Memory dependence prediction
+ * using store sets", ISCA 1998) know loads and stores by their places in the program, so that in a
+ * recursive function a load waits for the store of another call.
  */
 #ifndef DECODER_COMPARE_WAITS_H
 #define DECODER_COMPARE_WAITS_H

@@ -39,11 +39,11 @@ _start:	li s1, {turns}
 """ for name, (count, body) in loops.items())
 
 
-def build(text):
+def build(text, name="program.s", options=()):
     """Make ./program of it."""
-    with open("program.s", "w", encoding="ascii") as out:
+    with open(name, "w", encoding="ascii") as out:
         out.write(text)
-    made = subprocess.run([GUEST_CC, "-static", "-nostdlib", "-Wl,--build-id", "program.s", "-o", "program"],
+    made = subprocess.run([GUEST_CC, "-static", "-nostdlib", "-Wl,--build-id", *options, name, "-o", "program"],
                           capture_output=True, text=True)
     if made.returncode:
         bail_out("cannot build the program:", made.stderr)
