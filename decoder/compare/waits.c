@@ -25,7 +25,9 @@
 
 /* That loads wait for the newest stores of their sets. */
 #define SETS_LEAST   0.05 /* of all cycles: the differences for which it is tried */
-#define SETS_REMAINS 0.8  /* part of them that may remain */
+#define SETS_REMAINS 0.5  /* part of them that may remain; a wrong model may take off some, too, */
+#define SETS_MORE    0.8  /* so more of them may only if what remains is little: */
+#define SETS_SMALL   0.1  /* of all cycles */
 
 struct waits {
 	struct pesa_compare *compare;
@@ -322,7 +324,8 @@ static struct pesa_error *try_sets(struct waits *waits, double *distance)
 		return NULL;
 	compare->code.in_sets = true;
 	error = measure(waits, &now);
-	if (error || now <= SETS_REMAINS * *distance) {
+	if (error || now <= SETS_REMAINS * *distance ||
+	    (now <= SETS_MORE * *distance && now <= SETS_SMALL * compare->totals.cycles)) {
 		*distance = now;
 		return error;
 	}
