@@ -224,6 +224,7 @@ void compare_code_free(struct compare_code *code)
 {
 	profile_isas_free(&code->isas);
 	free(code->node);
+	free(code->set);
 }
 
 uint32_t compare_code_find(const struct compare_code *code, uint32_t dso, uint64_t address)

@@ -38,9 +38,6 @@ struct compare_node {
 	uint8_t waits;	       /* of a load: enum compare_waits (waits.h) */
 	bool wide;	       /* of a load: it reads more bytes than the newest store writes */
 	double waits_part;     /* of its executions, in which it waits */
-	/* Of loads and stores of which one reads what another one stored, directly or by others, on the
-	 * paths that were made last without in_sets: 1 + the node that stands for them; 0: none. */
-	uint32_t set;
 	/* Its opcode may take longer, or a load of its basic block waits for a store: both explain
 	 * the measurement. */
 	bool ambiguous;
@@ -64,6 +61,9 @@ struct compare_code {
 	/* A load issues after the newest store of its set, whatever address that has: so predicts a core
 	 * that knows loads and stores by their places in the program (waits.h). */
 	bool in_sets;
+	/* By node: another one of its set, or itself.  Loads and stores are of one set of which one reads what
+	 * another one stored, on the paths that were made last without in_sets.  NULL: before them. */
+	uint32_t *set;
 	struct profile_isas isas;
 };
 

@@ -36,8 +36,7 @@ struct walker {
 	struct compare_memory memory;
 	struct missed missed[MISSED_MAX]; /* ring of the newest loads that missed */
 	unsigned int misses;		  /* how many there were on the path */
-	unsigned int
-		*newest; /* step of the newest store of a set, by the node of the set; 0: none */
+	unsigned int *newest;		  /* by root of a set: step of its newest store; 0: none */
 };
 
 /* ---- Successors ------------------------------------------------------------------------------ */
@@ -353,28 +352,22 @@ static void set_missed(struct walker *walker, struct compare_node *node, struct 
 
 /* ---- Sets of loads and stores ---------------------------------------------------------------- */
 
-static uint32_t set_of(const struct compare_code *code, uint32_t node)
+/* The one that stands for all with which `one` was joined; parent[i] is another one of these, or i. */
+static uint32_t root_of(uint32_t *parent, uint32_t one)
 {
-	while (code->node[node].set != node + 1)
-		node = code->node[node].set - 1;
-	return node;
+	while (parent[one] != one)
+		one = parent[one] = parent[parent[one]];
+	return one;
 }
 
-/* A load has read what a store stored. */
-static void join_set(struct compare_code *code, uint32_t load, uint32_t store)
+/* Before a path is made, each node is a set of its own. */
+static bool begin_sets(struct compare_code *code)
 {
-	uint32_t one, other;
-
-	if (!code->node[load].set)
-		code->node[load].set = load + 1;
-	if (!code->node[store].set)
-		code->node[store].set = store + 1;
-	one = set_of(code, load);
-	other = set_of(code, store);
-	if (one < other)
-		code->node[other].set = one + 1;
-	else
-		code->node[one].set = other + 1;
+	free(code->set);
+	code->set = malloc((code->count + 1) * sizeof(*code->set));
+	for (uint32_t i = 0; code->set && i < code->count; i++)
+		code->set[i] = i;
+	return code->set;
 }
 
 /* What the load waits for by its set, where that is newer than what it reads; a store becomes the newest one
@@ -384,18 +377,16 @@ static struct compare_forward wait_in_set(struct walker *walker, uint32_t at,
 {
 	struct compare_code *code = walker->code;
 	const struct compare_paths *paths = walker->paths;
-	uint32_t properties = pesa_opcode_get(code->node[at].insn.opcode)->properties;
 	unsigned int *newest, now = walker->memory.steps;
 
 	if (!code->in_sets) {
 		if (coded.distance && coded.distance <= made)
-			join_set(code, at, paths->step[paths->steps - 1 - coded.distance].node);
+			code->set[root_of(code->set, at)] = root_of(
+				code->set, paths->step[paths->steps - 1 - coded.distance].node);
 		return coded;
 	}
-	if (!code->node[at].set)
-		return coded;
-	newest = &walker->newest[set_of(code, at)];
-	if (properties & PESA_OPCODE_STORE) {
+	newest = &walker->newest[root_of(code->set, at)];
+	if (pesa_opcode_get(code->node[at].insn.opcode)->properties & PESA_OPCODE_STORE) {
 		*newest = now;
 	} else if (*newest && (!coded.distance || now - *newest < coded.distance)) {
 		coded.distance = now - *newest;
@@ -419,7 +410,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	walker->sew = walker->code->node[start].sew;
 	walker->misses = 0;
 	compare_memory_begin(&walker->memory);
-	memset(walker->newest, 0, walker->code->count * sizeof(*walker->newest));
+	if (walker->code->in_sets)
+		memset(walker->newest, 0, walker->code->count * sizeof(*walker->newest));
 	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
@@ -571,17 +563,18 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	double total = 0, passed = 0, next;
 	bool done = true;
 
-	if (walker)
+	if (walker) {
 		walker->edge_chosen = calloc(code->count + 1, sizeof(*walker->edge_chosen));
-	if (walker)
 		walker->newest = calloc(code->count + 1, sizeof(*walker->newest));
-	if (!walker || !before || !walker->edge_chosen || !walker->newest) {
-		free(before);
+	}
+	if (!walker || !before || !walker->edge_chosen || !walker->newest ||
+	    (!code->in_sets && !begin_sets(code))) {
 		if (walker) {
 			free(walker->edge_chosen);
 			free(walker->newest);
 		}
 		free(walker);
+		free(before);
 		return pesa_error_no_memory();
 	}
 	walker->code = code;
@@ -590,8 +583,6 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	spread_events(code);
 	for (uint32_t i = 0; i < code->count; i++) {
 		code->node[i].visits = code->node[i].taken = 0;
-		if (!code->in_sets)
-			code->node[i].set = 0;
 		if (code->node[i].decoded)
 			total += code->node[i].time.core;
 	}
@@ -662,13 +653,6 @@ static size_t list_follows(const struct compare_paths *paths, const struct compa
 	return count;
 }
 
-static uint32_t trace_of(uint32_t *trace, uint32_t block)
-{
-	while (trace[block] != block)
-		block = trace[block] = trace[trace[block]];
-	return block;
-}
-
 struct pesa_error *compare_paths_join(const struct compare_paths *paths,
 				      const struct compare_code *code, uint32_t blocks,
 				      uint32_t *trace)
@@ -690,10 +674,10 @@ struct pesa_error *compare_paths_join(const struct compare_paths *paths,
 		for (; i < count && !by_blocks(first, &list[i]); i++)
 			executions += list[i].executions;
 		if (executions >= NEARLY_ALWAYS * fmax(left[first->from], entered[first->to]))
-			trace[trace_of(trace, first->from)] = trace_of(trace, first->to);
+			trace[root_of(trace, first->from)] = root_of(trace, first->to);
 	}
 	for (uint32_t i = 0; i < blocks; i++)
-		trace[i] = trace_of(trace, i);
+		trace[i] = root_of(trace, i);
 	free(list);
 	free(left);
 	free(entered);

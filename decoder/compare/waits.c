@@ -351,7 +351,6 @@ struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 	struct pesa_error *error = ready ? NULL : pesa_error_no_memory();
 	double distance = 0, explained = 0;
 
-	compare->code.in_sets = false;
 	if (!error)
 		error = measure(&waits, &distance);
 	if (!error)

@@ -53,8 +53,8 @@ SHARED = {
     "adds": LOOPS["adds"],
 }
 TURNS = 24
-# Subsets by recursion, not optimized: a core that knows loads and stores by their places lets a load of the variable `rest` wait for
-# the store of the call that has just returned.
+# A recursive function that is not optimized.  Cores predict by store sets: the load of `rest` waits for the store to it in the call
+# that has just returned.
 RECURSIVE = """
 static int subsets(int level, unsigned used)
 {

@@ -17,8 +17,8 @@ PESA = "/pesa/bin/pesa"
 LOOPS = (200000, 4000000)
 SOME = 400000
 # Tolerance: the emulator counts whole blocks of instructions, also those that are partly executed when a counter is read,
-# and its programmable counters do not distinguish privilege modes.  So what the kernel does meanwhile is counted, too, and
-# in the short program differs by up to 8 % from run to run: of both tools the median of several runs is compared.
+# and its programmable counters do not distinguish privilege modes.  They include the kernel's instructions, which make
+# counts of the short program differ by up to 8 % between runs: the medians of several runs of each tool are compared.
 NEAR = 0.05
 RUNS = 5
 EVENTS = "cycles:u,instructions:u,page-faults:u,task-clock"
