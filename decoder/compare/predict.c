@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths executed on a model, see predict.h. */
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/base/processors.h"
+#include "decoder/base/threads.h"
 #include "decoder/compare/predict.h"
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/model/numbers.h"
@@ -428,26 +427,24 @@ static void *work(void *data)
 unsigned int compare_threads(unsigned int wanted)
 {
 	if (!wanted)
-		wanted = processors_allowed();
-	return wanted < COMPARE_THREADS_MAX ? wanted : COMPARE_THREADS_MAX;
+		return threads_usual();
+	return wanted < THREADS_MAX ? wanted : THREADS_MAX;
 }
 
-/* A thread that cannot be started is no error: the others do its work. */
 struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
 					 const struct pesa_mca_model *model,
 					 const uint8_t *selected,
 					 struct compare_predicted *predicted, int32_t *classes)
 {
-	struct worker workers[COMPARE_THREADS_MAX];
-	pthread_t threads[COMPARE_THREADS_MAX];
-	bool started[COMPARE_THREADS_MAX] = {false};
+	struct worker workers[THREADS_MAX];
+	struct threads threads;
 	struct pesa_error *error = NULL;
 	struct executed *executed = calloc(predictor->paths->count + 1, sizeof(*executed));
 	atomic_size_t next = 0;
 
 	if (!executed)
 		return pesa_error_no_memory();
-	for (unsigned int i = 0; i < predictor->threads; i++) {
+	for (unsigned int i = 0; i < predictor->threads; i++)
 		workers[i] = (struct worker){.predictor = predictor,
 					     .model = model,
 					     .options = block_options_of(predictor),
@@ -456,13 +453,10 @@ struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
 					     .classes = classes,
 					     .executed = executed,
 					     .next = &next};
-		if (i)
-			started[i] = !pthread_create(&threads[i], NULL, work, &workers[i]);
-	}
+	threads_start(&threads, predictor->threads - 1, work, workers + 1, sizeof(*workers));
 	work(&workers[0]);
+	threads_join(&threads);
 	for (unsigned int i = 0; i < predictor->threads; i++) {
-		if (started[i])
-			pthread_join(threads[i], NULL);
 		predictor->instructions += workers[i].instructions;
 		if (!error)
 			error = workers[i].error;

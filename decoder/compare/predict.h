@@ -14,9 +14,8 @@
 #include "decoder/base/memo.h"
 #include "decoder/compare/path.h"
 
-#define COMPARE_THREADS_MAX 16u
-#define COMPARE_MEMO_SLOTS  32768u	/* for predictions of paths */
-#define COMPARE_MEMO_BYTES  (96u << 20) /* most have 1 to 3 KB */
+#define COMPARE_MEMO_SLOTS 32768u      /* for predictions of paths */
+#define COMPARE_MEMO_BYTES (96u << 20) /* most have 1 to 3 KB */
 
 /* Core time of a step, and the stalls of a load that missed beside it; cycles. */
 struct compare_predicted {
@@ -40,7 +39,7 @@ struct compare_predictor {
 };
 
 /* The threads of a predictor if the caller wants `wanted`; 0: one for each processor that the process
- * may use; at most COMPARE_THREADS_MAX. */
+ * may use; at most THREADS_MAX (threads.h). */
 unsigned int compare_threads(unsigned int wanted);
 /*
  * Execute paths: those with selected[path] != 0, or all if `selected` is NULL.  `predicted` has an

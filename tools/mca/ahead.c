@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines assembled ahead, see ahead.h. */
 #include <ctype.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "decoder/base/processors.h"
+#include "decoder/base/threads.h"
 #include "tools/mca/ahead.h"
 
-#define THREADS_MAX 16
 #define LINES	    2048 /* of a batch */
 #define LINES_LEAST 256	 /* for which threads are worth starting */
 #define PIECE	    32	 /* lines that a thread takes at a time */
@@ -41,16 +39,16 @@ void mca_trim(const char **text, size_t *length)
 
 struct mca_ahead *mca_ahead_create(const struct mca_reader *reader)
 {
-	unsigned int allowed = processors_allowed();
+	unsigned int thread_count = threads_usual();
 	struct mca_ahead *ahead;
 
-	if (allowed < 2 || reader->line_count < LINES_LEAST)
+	if (thread_count < 2 || reader->line_count < LINES_LEAST)
 		return NULL;
 	ahead = malloc(sizeof(*ahead));
 	if (!ahead)
 		return NULL;
 	ahead->reader = reader;
-	ahead->thread_count = allowed < THREADS_MAX ? allowed : THREADS_MAX;
+	ahead->thread_count = thread_count;
 	ahead->first = ahead->count = 0;
 	return ahead;
 }
@@ -85,22 +83,19 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* A thread that does not start leaves its work to the others. */
 static void begin_batch(struct mca_ahead *ahead, const struct pesa_isa *isa, unsigned int line)
 {
-	unsigned int left = ahead->reader->line_count - line, started = 0;
-	pthread_t threads[THREADS_MAX];
+	unsigned int left = ahead->reader->line_count - line;
+	struct threads threads;
 
 	ahead->isa = isa;
 	ahead->first = line;
 	ahead->count = left < LINES ? left : LINES;
 	atomic_store(&ahead->next, 0);
-	while (ahead->count >= LINES_LEAST && started + 1 < ahead->thread_count &&
-	       !pthread_create(&threads[started], NULL, work, ahead))
-		started++;
+	threads_start(&threads, ahead->count >= LINES_LEAST ? ahead->thread_count - 1 : 0, work,
+		      ahead, 0);
 	work(ahead);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	threads_join(&threads);
 }
 
 bool mca_ahead_assemble(struct mca_ahead *ahead, const struct pesa_isa *isa, unsigned int line,

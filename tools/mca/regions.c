@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Regions analysed by all processors, see regions.h. */
-#include <pthread.h>
 #include <stdlib.h>
 
-#include "decoder/base/processors.h"
+#include "decoder/base/threads.h"
 #include "tools/mca/regions.h"
 
-#define THREADS_MAX  16
 #define AHEAD_THREAD 8 /* results that each thread may be ahead of what is printed */
 #define RESULTS_MAX  (THREADS_MAX * AHEAD_THREAD)
 
@@ -133,28 +131,25 @@ static struct pesa_error *print_all(struct pool *pool, struct json_object *list,
 static struct pesa_error *analyse_several(const struct mca_analysis *analysis,
 					  struct json_object *list, unsigned int *shown)
 {
-	unsigned int allowed = processors_allowed(), started = 0;
-	unsigned int thread_count = allowed < THREADS_MAX ? allowed : THREADS_MAX;
+	unsigned int regions = analysis->source->region_count, thread_count = threads_usual();
 	struct pool *pool = malloc(sizeof(*pool));
-	pthread_t threads[THREADS_MAX];
 	struct pesa_error *error;
+	struct threads threads;
 
 	if (!pool)
 		return pesa_error_no_memory();
+	if (thread_count > regions)
+		thread_count = regions ? regions : 1;
 	*pool = (struct pool){.analysis = analysis, .room = AHEAD_THREAD * thread_count};
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->changed, NULL);
-	/* A thread that does not start leaves its work to the others. */
-	while (started + 1 < thread_count && started + 1 < analysis->source->region_count &&
-	       !pthread_create(&threads[started], NULL, work, pool))
-		started++;
+	threads_start(&threads, thread_count - 1, work, pool, 0);
 	pthread_mutex_lock(&pool->lock);
 	error = print_all(pool, list, shown);
 	pool->stopped = true;
 	pthread_cond_broadcast(&pool->changed);
 	pthread_mutex_unlock(&pool->lock);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	threads_join(&threads);
 	for (; pool->printed < pool->next; pool->printed++) {
 		struct result *result = &pool->results[pool->printed % pool->room];
 

@@ -143,6 +143,14 @@ struct pesa_error *mca_describe_usage(struct mca_arena *arena, const struct pesa
 				      struct mca_description *description);
 
 /*
+ * List what a run of the block can change (block_state.c): registers that are written, with their parts,
+ * once the block has all its instructions (false: no memory); and resources that are used, their members,
+ * and all groups of those.
+ */
+bool mca_find_touched(struct pesa_mca_block *block);
+void mca_find_units(struct pesa_mca_block *block);
+
+/*
  * Make a load of the block wait for the store from which it reads, according to the instruction
  * from which it is bound.  No effect if that store is not in the block (forward.c).
  */
