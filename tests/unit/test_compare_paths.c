@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -78,6 +79,8 @@ static struct compare_paths make_warm_paths(struct function *function,
 	struct compare_paths paths = {0};
 
 	assert_null(compare_paths_make(&function->code, &options, &paths));
+	free(function->code.set);
+	function->code.set = NULL;
 	assert_true(paths.count > 0);
 	return paths;
 }
