@@ -114,7 +114,8 @@ def draw(generator, model, classes, opcodes, count, in_order):
             one = lower(generator, model, classes)
         else:
             one = model.draw(generator, classes)
-        if one:
+        # Two units fewer may leave a group without any.
+        if one and not (one[0].endswith(".units=0") and any(other[0].endswith(".units=0") for other in drawn.values())):
             drawn.setdefault(key_of(one[0]), one)
     return list(drawn.values())
 

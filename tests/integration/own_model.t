@@ -130,4 +130,8 @@ for words, parts, what in (("nothere.model", ("nothere.model", "No such file"), 
                            ("sifive-p999", ("sifive-p999",), "an unknown processor")):
     done = record("--set", "model=" + words, "-o", "refused.data")
     check(says(done, *parts) and not os.path.exists("refused.data"), f"refused in one line: {what}", done.stderr.decode())
+done = command(PESA, "record", "--core", "ooo-4", "--set", "SiFiveP600IEXQ3.units=0", "--set", "SiFiveP600IEXQ2.units=0",
+               "-o", "refused.data", "./program")
+check(says(done, "SiFiveP600IEXQ2.units=0", "no other unit") and not os.path.exists("refused.data"),
+      "refused in one line: two changes that are possible alone, but not together", done.stderr.decode())
 end()

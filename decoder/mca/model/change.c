@@ -301,7 +301,7 @@ static struct pesa_error *check_without(const struct change *change, unsigned in
 
 		if (model->super[i] == (int)resource ||
 		    (group->group && group->members == 1 && group->member[0] == resource))
-			return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: %s has nothing else",
+			return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: %s has no other unit",
 						 change->text, group->name);
 	}
 	return NULL;
