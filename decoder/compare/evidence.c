@@ -151,18 +151,35 @@ static const struct {
 };
 
 /*
- * What explains so much more than findings in unmodified programs ever did (there 158 by likelihood, and 0.3 of
- * instructions, in 156 of them on cores that are out of order) shows that the model is wrong.  What is left is
- * mostly that not all of it, or not the right numbers, were found; so a large part that is explained is enough,
- * also in one basic block.
+ * Findings that explain so much, and make all differences so much likelier, are of a model that is wrong: in 625
+ * runs of unmodified programs on cores that are out of order what explained that much did it by 94 at most.  What
+ * is left is mostly that not all of it, or not the right numbers, were found.  So one that is likely beside the
+ * others, and explains a part, is enough.
  */
-#define MUCH_LIKELIER	      170.0 /* twice the logarithm, less the penalties */
-#define MUCH_INSTRUCTIONS     0.35  /* parts explained by all findings */
-#define MUCH_BLOCKS	      0.45
-#define MUCH_OWN_INSTRUCTIONS 0.4 /* parts explained of what the finding touches */
-#define MUCH_OWN_BLOCKS	      0.5
-#define MUCH_DEVIATIONS	      5.0
-#define MUCH_OWN	      0.03 /* of the core time, in differences of instructions */
+#define CERTAIN_LIKELIER     100.0 /* twice the logarithm, less the penalties */
+#define CERTAIN_INSTRUCTIONS 0.35  /* parts explained by all findings */
+#define CERTAIN_BLOCKS	     0.3
+#define CERTAIN_OWN	     40.0 /* twice the logarithm, less the penalty, beside the others */
+#define CERTAIN_OWN_PART     0.2  /* explained of instructions; of blocks it makes nothing worse */
+#define CERTAIN_DEVIATIONS   3.5
+#define CERTAIN_LEAST	     0.01 /* of the core time, in differences of instructions */
+/* Whatever part is explained. */
+#define MOST_LIKELIER 300.0
+#define MOST_OWN_PART 0.1
+/* Where nearly all instructions are explained, one is as likely as it is by itself. */
+#define NEARLY_INSTRUCTIONS 0.85
+#define NEARLY_BLOCKS	    0.3
+#define NEARLY_OWN	    30.0
+#define NEARLY_OWN_PART	    0.35 /* of instructions or of blocks */
+#define NEARLY_DEVIATIONS   2.5
+
+/*
+ * Out of order, findings in unmodified programs hardly make the differences likelier: by 1 to 20 in seven of 625
+ * runs.  Those of planted deviations do so more, or explain nearly all of some part of the program.
+ */
+#define UNLIKELY	   21.0
+#define UNLIKELY_EXPLAINED 0.8	/* of instructions and of blocks */
+#define UNLIKELY_LEAST	   0.02 /* of the core time, in differences of instructions */
 
 /*
  * In order it is no chance which instruction waits, and next to nothing of unmodified programs is
@@ -324,7 +341,8 @@ static bool is_enough_of_all(const struct compare_search *search,
 /* What all findings explain together. */
 struct together {
 	double blocks, instructions; /* parts explained */
-	double likelier; /* twice the logarithm, less the penalties; 0: too little is explained */
+	double likelier;	     /* twice the logarithm, less the penalties */
+	bool large;		     /* whether blocks differed by much without them */
 };
 
 static struct together weigh_together(struct compare_search *search)
@@ -332,14 +350,13 @@ static struct together weigh_together(struct compare_search *search)
 	bool trusting = search->trusting;
 	struct together together = {0};
 
-	if (!search->compare->findings || search->at_first < TOGETHER_LEAST * search->core)
+	if (!search->compare->findings)
 		return together;
+	together.large = search->at_first >= TOGETHER_LEAST * search->core;
 	together.blocks =
 		compare_part_explained(search->at_first, compare_all_that_is_left(search));
 	together.instructions =
 		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
-	if (together.blocks < MUCH_BLOCKS || together.instructions < MUCH_INSTRUCTIONS)
-		return together;
 	/* With the misfit that is estimated, as at first. */
 	search->trusting = false;
 	together.likelier = compare_score(search) - search->score_at_first;
@@ -350,7 +367,7 @@ static struct together weigh_together(struct compare_search *search)
 
 static bool are_right(const struct together *together)
 {
-	return together->blocks >= TOGETHER_BLOCKS &&
+	return together->large && together->blocks >= TOGETHER_BLOCKS &&
 	       together->instructions >= (together->blocks >= TOGETHER_NEARLY
 						  ? TOGETHER_INSTRUCTIONS
 						  : TOGETHER_NEARLY) &&
@@ -364,15 +381,43 @@ bool compare_are_right_together(struct compare_search *search)
 	return are_right(&together);
 }
 
-/* Whether a finding is one of several that explain so much that the model is certainly wrong. */
-static bool is_enough_of_much(const struct compare_search *search,
-			      const struct pesa_compare_finding *finding,
-			      const struct together *together, double of_nodes)
+/* Whether a finding is one of those of a model that is certainly wrong. */
+static bool is_enough_of_certain(const struct compare_search *search,
+				 const struct compare_candidate *candidate,
+				 const struct together *together, double of_nodes)
 {
-	return together->likelier >= MUCH_LIKELIER && together->instructions >= MUCH_INSTRUCTIONS &&
-	       together->blocks >= MUCH_BLOCKS && finding->explained >= MUCH_OWN_INSTRUCTIONS &&
-	       finding->explained_blocks >= MUCH_OWN_BLOCKS &&
-	       finding->deviations >= MUCH_DEVIATIONS && of_nodes >= MUCH_OWN * search->core;
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+	double likelier = candidate->likelier -
+			  compare_size_penalty(search, candidate, candidate->model_value);
+
+	bool most = together->likelier >= MOST_LIKELIER;
+
+	if (!together->large || together->likelier < CERTAIN_LIKELIER)
+		return false;
+	if (together->instructions >= NEARLY_INSTRUCTIONS && together->blocks >= NEARLY_BLOCKS &&
+	    likelier >= NEARLY_OWN &&
+	    fmax(finding->explained, finding->explained_blocks) >= NEARLY_OWN_PART &&
+	    finding->deviations >= NEARLY_DEVIATIONS)
+		return true;
+	if (!most &&
+	    (together->instructions < CERTAIN_INSTRUCTIONS || together->blocks < CERTAIN_BLOCKS))
+		return false;
+	return likelier >= CERTAIN_OWN &&
+	       finding->explained >= (most ? MOST_OWN_PART : CERTAIN_OWN_PART) &&
+	       finding->explained_blocks >= 0 && finding->deviations >= CERTAIN_DEVIATIONS &&
+	       of_nodes >= CERTAIN_LEAST * search->core;
+}
+
+/* Whether what is found makes the differences no likelier than what is found in unmodified programs. */
+static bool is_unlikely(const struct compare_search *search,
+			const struct compare_candidate *candidate, const struct together *together,
+			double of_nodes)
+{
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+
+	return pesa_mca_model_is_out_of_order(search->original) && together->likelier < UNLIKELY &&
+	       (fmin(finding->explained, finding->explained_blocks) < UNLIKELY_EXPLAINED ||
+		of_nodes < UNLIKELY_LEAST * search->core);
 }
 
 /* Whether the evidence is enough beside findings that are right together. */
@@ -475,9 +520,10 @@ static bool is_enough(const struct compare_search *search,
 
 	if (is_paradox(search, candidate, touched) ||
 	    is_chance_of_units(search, candidate, touched) ||
-	    is_unit_beside_much(search, candidate))
+	    is_unit_beside_much(search, candidate) ||
+	    is_unlikely(search, candidate, together, of_nodes))
 		return false;
-	if (is_enough_of_much(search, finding, together, of_nodes))
+	if (is_enough_of_certain(search, candidate, together, of_nodes))
 		return true;
 	if (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL))
 		return false;
@@ -485,7 +531,8 @@ static bool is_enough(const struct compare_search *search,
 		return true;
 	if (is_between(finding))
 		return false;
-	if ((!still || finding->explained_traces >= STILL_TRACES) &&
+	if ((!still || (finding->explained_traces >= STILL_TRACES &&
+			of_nodes >= STILL_SHARE * search->core)) &&
 	    (of_left || compare_is_in_blocks(touched, BLOCKS_ONE)) &&
 	    is_likely(search, candidate, of_nodes))
 		return true;
@@ -588,6 +635,19 @@ static bool is_exact(const struct compare_search *search, const struct compare_c
 		fabs(touched->sum) >= LARGE * search->core);
 }
 
+/* Determine by how much a finding makes the differences likelier beside the others; the candidate's effect is
+ * what becomes of the prediction without it. */
+static struct pesa_error *likelier_with(const struct compare_search *search,
+					struct compare_candidate *candidate)
+{
+	struct compare_candidate without = *candidate;
+
+	if (!compare_fit(&search->residuals, &without))
+		return pesa_error_no_memory();
+	candidate->likelier = -without.exact;
+	return NULL;
+}
+
 /*
  * Determine the evidence for all findings.  `weakest`: the one that explains least, of those that
  * explain too little; NULL: all explain enough.  `beside_all`: none of them was removed for want of
@@ -613,6 +673,9 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 		if (candidate->finding == COMPARE_NONE)
 			continue;
 		error = compare_try_without(search, candidate);
+		if (error)
+			break;
+		error = likelier_with(search, candidate);
 		if (error)
 			break;
 		touched = compare_touch(search, candidate);

@@ -20,6 +20,9 @@
 /* Of what all findings explain of basic blocks, by those for which there is evidence. */
 #define EXPLAINED_LEAST 0.9
 #define NEARER		0.7 /* of the differences that are left, to be preferred to the search before */
+/* The same with more findings, if what they change is likelier by so many times LIKELIER. */
+#define NEARER_MORE   0.8
+#define LIKELIER_MORE 2.0
 #define LIKELIER \
 	9.0 /* less loss in what the findings change, likewise: three standard deviations */
 #define CHANGED 0.02 /* part of a basic block's prediction */
@@ -265,7 +268,11 @@ static struct pesa_error *find_all(struct compare_search *search)
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 	}
-	return error;
+	if (error)
+		return error;
+	/* Of what is left beside the findings: what is in place of them explains more. */
+	compare_name_nearest(search);
+	return compare_tie_opcodes(search);
 }
 
 static struct pesa_error *find_plainly(struct compare_search *search)
@@ -515,7 +522,7 @@ static bool is_chosen_alike(const struct pesa_compare *compare,
  */
 static struct pesa_error *is_likelier(const struct pesa_compare *compare,
 				      const struct compare_block_loss *plain,
-				      const struct outcome *before, bool *likelier)
+				      const struct outcome *before, double least, bool *likelier)
 {
 	struct compare_block_loss *now = calloc(compare->regions.groups + 1, sizeof(*now));
 	double less = 0;
@@ -527,7 +534,7 @@ static struct pesa_error *is_likelier(const struct pesa_compare *compare,
 		if (fabs(now[i].predicted - plain[i].predicted) > CHANGED * plain[i].predicted)
 			less += before->loss[i].loss - now[i].loss;
 	free(now);
-	*likelier = less > LIKELIER;
+	*likelier = less > least;
 	return NULL;
 }
 
@@ -540,6 +547,7 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 {
 	struct compare_block_loss *plain = calloc(compare->regions.groups + 1, sizeof(*plain));
 	double distance = 0;
+	bool more, near;
 	struct pesa_error *error =
 		plain ? pesa_mca_model_vary(original, &compare->model) : pesa_error_no_memory();
 
@@ -552,9 +560,13 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 	}
 	if (!error)
 		error = distance_of(compare, &distance);
-	*nearer = !error && compare->findings && distance < NEARER * before->distance;
-	if (*nearer && compare->findings > before->findings)
-		error = is_likelier(compare, plain, before, nearer);
+	more = compare->findings > before->findings;
+	near = distance < NEARER * before->distance;
+	*nearer = !error && compare->findings &&
+		  distance < (more ? NEARER_MORE : NEARER) * before->distance;
+	if (*nearer && more)
+		error = is_likelier(compare, plain, before,
+				    near ? LIKELIER : LIKELIER_MORE * LIKELIER, nearer);
 	free(plain);
 	return error;
 }

@@ -57,6 +57,8 @@ struct compare_candidate {
 	double shifted; /* sum of the absolute changes of all instructions */
 	/* parts explained of instructions and blocks, with all findings in the model */
 	double beside, beside_blocks;
+	/* Of a finding: by how much it makes the differences likelier beside the others; twice the logarithm. */
+	double likelier;
 	bool stays; /* explains all beside the others, of which some were removed */
 };
 

@@ -286,6 +286,9 @@ struct pesa_error *compare_exchange(struct compare_search *search);
  * of a candidate explain about as much; with the findings in the model it is estimated anew.
  */
 struct pesa_error *compare_settle_values(struct compare_search *search, bool *any);
+/* Name single opcodes of other entries that are about as likely as a finding in few basic blocks as its
+ * ties. */
+struct pesa_error *compare_tie_opcodes(struct compare_search *search);
 /* Penalised likelihood of the findings; makes the residuals. */
 double compare_score(struct compare_search *search);
 /* Remove a finding from the model, to be added again with another change: it keeps its place in the
