@@ -182,6 +182,8 @@ static const struct {
 #define UNLIKELY	   25.0
 #define UNLIKELY_SMALL	   55.0 /* of what moves the program by less than the following */
 #define UNLIKELY_LARGE	   0.05 /* of the core time */
+#define UNLIKELY_TOGETHER  0.6	/* of instructions, explained by all findings, and */
+#define UNLIKELY_BLOCKS	   0.9	/* of blocks, with which the first limit does not count */
 #define UNLIKELY_EXPLAINED 0.8	/* of instructions, and of blocks */
 #define UNLIKELY_BOTH	   1.7	/* their sum */
 #define UNLIKELY_LEAST	   0.02 /* of the core time, in differences of instructions */
@@ -437,6 +439,9 @@ static bool is_unlikely(const struct compare_search *search,
 	bool large = fabs(touched->sum) >= UNLIKELY_LARGE * search->core;
 	double of_nodes = touched->node[1] - touched->node[0];
 
+	if (large && together->instructions >= UNLIKELY_TOGETHER &&
+	    together->blocks >= UNLIKELY_BLOCKS)
+		return false;
 	return pesa_mca_model_is_out_of_order(search->original) &&
 	       together->likelier < (large ? UNLIKELY : UNLIKELY_SMALL) &&
 	       (fmin(finding->explained, finding->explained_blocks) < UNLIKELY_EXPLAINED ||
@@ -544,7 +549,8 @@ static bool is_enough(const struct compare_search *search,
 
 	if (is_paradox(search, candidate, touched) ||
 	    is_chance_of_units(search, candidate, touched) ||
-	    is_unit_beside_much(search, candidate) || is_small_step_of_one(candidate, touched) ||
+	    is_unit_beside_much(search, candidate) ||
+	    (search->compare->findings == 1 && is_small_step_of_one(candidate, touched)) ||
 	    is_unlikely(search, candidate, touched, together))
 		return false;
 	if (is_enough_of_certain(search, candidate, together, of_nodes))

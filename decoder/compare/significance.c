@@ -4,13 +4,8 @@
 
 #include "decoder/compare/search.h"
 
-#define SIZE_PENALTY 4.0 /* twice the log-likelihood, for a number that is doubled */
-#define WIDER	     0.5 /* of that, for several SchedWrites or single opcodes */
-/* A change of one or two instructions has few observations, of which each may be off by half of the effect, so
- * that its part is uncertain however well it explains them.  One that makes all differences so many times
- * likelier than what is visible needs so many of the standard errors. */
-#define LIKELY	     3.0
-#define LIKELY_LEAST 0.6
+#define SIZE_PENALTY 4.0  /* twice the log-likelihood, for a number that is doubled */
+#define WIDER	     0.5  /* of that, for several SchedWrites or single opcodes */
 #define CHOICE_LEAST 0.5  /* of what is visible, for a better value to be worth looking for */
 #define RIVAL	     0.9  /* of what is visible, beside a candidate that is */
 #define RIVAL_LEAST  0.5  /* of the standard errors of that candidate */
@@ -42,11 +37,7 @@ static double needed(const struct compare_search *search, const struct compare_c
 bool compare_is_visible(const struct compare_search *search,
 			const struct compare_candidate *candidate)
 {
-	double least = needed(search, candidate);
-
-	if (compare_net_gain(search, candidate) >= LIKELY * least * least)
-		least *= LIKELY_LEAST;
-	return is_present(search, candidate, least);
+	return is_present(search, candidate, needed(search, candidate));
 }
 
 bool compare_is_promising(const struct compare_search *search,
