@@ -113,19 +113,6 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 	}
 }
 
-/* Apply changes, separated by blanks. */
-static struct pesa_error *change_model(struct pesa_mca_model *model, const char *text)
-{
-	struct pesa_error *error = NULL;
-	char copy[PESA_COMPARE_CHANGE_SIZE], *rest = NULL;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (char *one = strtok_r(copy, " ", &rest); one && !error;
-	     one = strtok_r(NULL, " ", &rest))
-		error = pesa_mca_model_change(model, one, NULL);
-	return error;
-}
-
 /* Execute the paths that a candidate's change affects, on a model with that change. */
 static struct pesa_error *run_affected(struct compare_search *search,
 				       const struct compare_candidate *candidate,
@@ -155,7 +142,7 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 	if (error)
 		return error;
 	compare_describe(model, candidate, value, text, sizeof(text));
-	error = change_model(model, text);
+	error = mca_model_change_each(model, text);
 	if (!error)
 		error = run_affected(search, candidate, model);
 	pesa_mca_model_free(model);
@@ -202,7 +189,7 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 	if (error)
 		return error;
 	compare_describe(search->compare->model, candidate, candidate->value, text, sizeof(text));
-	error = change_model(search->compare->model, text);
+	error = mca_model_change_each(search->compare->model, text);
 	if (!error)
 		apply_simulation(search);
 	return error;
@@ -222,7 +209,7 @@ static struct pesa_error *run_without(struct compare_search *search,
 	search->simulated = NULL;
 	for (unsigned int i = 0; i < compare->findings && !error; i++)
 		if (i != candidate->finding)
-			error = change_model(*model, compare->finding[i].change);
+			error = mca_model_change_each(*model, compare->finding[i].change);
 	if (!error)
 		error = run_affected(search, candidate, *model);
 	if (error)
@@ -422,7 +409,7 @@ struct pesa_error *compare_try_opcode(struct compare_search *search,
 	search->simulated = NULL;
 	compare_describe(model, candidate, back ? candidate->base_value : candidate->value, text,
 			 sizeof(text));
-	error = change_model(model, text);
+	error = mca_model_change_each(model, text);
 	if (!error)
 		error = run_affected(search, candidate, model);
 	pesa_mca_model_free(model);

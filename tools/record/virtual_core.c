@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "decoder/binary/program.h"
+#include "decoder/mca/model/model.h"
 #include "pesa/mca.h"
 #include "tools/record/emulator.h"
 #include "tools/files/paths.h"
@@ -157,22 +158,6 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 	return error;
 }
 
-/* The changes before this one, one per line, are made first: two that are right alone may not be so
- * together (a group of two units of which both are taken out). */
-static struct pesa_error *check_change(struct pesa_mca_model *model, const char *before,
-				       const char *setting)
-{
-	struct pesa_error *error = NULL;
-	char change[sizeof(((struct virtual_core *)NULL)->changes)];
-
-	for (size_t length; *before && !error; before += length + 1) {
-		length = strcspn(before, "\n");
-		snprintf(change, sizeof(change), "%.*s", (int)length, before);
-		error = pesa_mca_model_change(model, change, NULL);
-	}
-	return error ? error : pesa_mca_model_change(model, setting, NULL);
-}
-
 struct pesa_error *virtual_core_set(struct virtual_core *found, const char *setting)
 {
 	size_t used = strlen(found->changes);
@@ -186,11 +171,14 @@ struct pesa_error *virtual_core_set(struct virtual_core *found, const char *sett
 		error = find_model(&found->core);
 	if (known || error)
 		return pesa_error_prefix(error, "--set %s: ", setting);
-	/* Check the change here; the virtual core applies it. */
+	/* Check the change here, after those before it: two that are right alone may leave a group without
+	 * a unit.  The virtual core applies it. */
 	error = pesa_mca_model_open(found->core.model, &model, &processor);
 	if (error)
 		return error;
-	error = check_change(model, found->changes, setting);
+	error = mca_model_change_each(model, found->changes);
+	if (!error)
+		error = pesa_mca_model_change(model, setting, NULL);
 	pesa_mca_model_free(model);
 	if (error)
 		return pesa_error_prefix(error,

@@ -400,3 +400,17 @@ struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const cha
 	free(copy);
 	return error;
 }
+
+struct pesa_error *mca_model_change_each(struct pesa_mca_model *model, const char *changes)
+{
+	struct pesa_error *error = NULL;
+	char *copy = strdup(changes), *rest = NULL;
+
+	if (!copy)
+		return pesa_error_no_memory();
+	for (char *one = strtok_r(copy, " \n", &rest); one && !error;
+	     one = strtok_r(NULL, " \n", &rest))
+		error = pesa_mca_model_change(model, one, NULL);
+	free(copy);
+	return error;
+}

@@ -139,6 +139,9 @@ static inline uint16_t *mca_model_vector(const struct pesa_mca_model *model, uns
 }
 
 /* Copy what follows from an opcode into a changed model, if it still shares it: see split.c. */
+/* Apply changes that blanks or ends of lines separate, in their order, up to the first that fails
+ * (pesa_mca_model_change()). */
+struct pesa_error *mca_model_change_each(struct pesa_mca_model *model, const char *changes);
 struct pesa_error *mca_model_own_opcodes(struct pesa_mca_model *model);
 /* Free these copies. */
 void mca_model_free_opcodes(struct pesa_mca_model *model);

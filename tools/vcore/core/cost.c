@@ -84,25 +84,6 @@ static struct pesa_error *number_buffers(struct cost_model *made)
 	return NULL;
 }
 
-static struct pesa_error *change(struct pesa_mca_model *model, const char *changes)
-{
-	struct pesa_error *error = NULL;
-	char line[256];
-
-	while (*changes && !error) {
-		size_t length = strcspn(changes, "\n");
-
-		if (length >= sizeof(line))
-			return pesa_error_create(PESA_ERROR_ARGUMENT, "'%.40s...' is too long",
-						 changes);
-		memcpy(line, changes, length);
-		line[length] = '\0';
-		error = pesa_mca_model_change(model, line, NULL);
-		changes += length + (changes[length] == '\n');
-	}
-	return error;
-}
-
 struct pesa_error *cost_model_create(const struct pesa_core *core, const char *changes,
 				     struct cost_model **made)
 {
@@ -116,7 +97,7 @@ struct pesa_error *cost_model_create(const struct pesa_core *core, const char *c
 	error = pesa_mca_model_open(core->model, &model->model, &processor);
 	model->processor = error ? NULL : processor->name;
 	if (!error)
-		error = change(model->model, changes);
+		error = mca_model_change_each(model->model, changes);
 	if (!error)
 		error = number_pipes(model);
 	if (!error)
