@@ -491,47 +491,11 @@ static struct pesa_error *replace_each(struct compare_search *search)
 
 /* ---- Single opcodes of other entries --------------------------------------------------------- */
 
-/* Whether an opcode alone, of another entry, may be in place of the finding: it changes the same
- * instructions, and may be selected. */
-static bool is_other_opcode(const struct compare_search *search,
-			    const struct compare_candidate *candidate,
-			    const struct compare_candidate *other)
-{
-	return other->opcodes == 1 && is_not_selected(other) &&
-	       !compare_is_related(search, candidate, other) && other->effect &&
-	       overlaps(candidate, other);
-}
-
-/* Candidates for which a finding may be mistaken; the most likely first. */
-struct mistaken {
-	double gain[PESA_COMPARE_TIES];
-	char text[PESA_COMPARE_TIES][sizeof(((struct pesa_compare_finding *)NULL)->tie[0])];
-	unsigned int count;
-};
-
-static void add_mistaken(struct compare_search *search, struct mistaken *mistaken,
-			 const struct compare_candidate *other)
-{
-	double gain = compare_net_gain(search, other);
-	unsigned int at = mistaken->count;
-
-	while (at && gain > mistaken->gain[at - 1])
-		at--;
-	if (at == PESA_COMPARE_TIES)
-		return;
-	mistaken->count += mistaken->count < PESA_COMPARE_TIES;
-	for (unsigned int i = mistaken->count - 1; i > at; i--) {
-		mistaken->gain[i] = mistaken->gain[i - 1];
-		memcpy(mistaken->text[i], mistaken->text[i - 1], sizeof(mistaken->text[i]));
-	}
-	mistaken->gain[at] = gain;
-	compare_describe(search->compare->model, other, other->value, mistaken->text[at],
-			 sizeof(mistaken->text[at]));
-}
-
-static struct pesa_error *find_mistaken(struct compare_search *search,
-					struct compare_candidate *candidate,
-					struct mistaken *mistaken)
+/* Rank the single opcodes of other entries that explain about as much as a finding, on the model
+ * without it. */
+static struct pesa_error *rank_opcodes(struct compare_search *search,
+				       struct compare_candidate *candidate,
+				       struct compare_ties *ties)
 {
 	struct start own = {.candidate = candidate};
 	struct pesa_error *error = compare_eliminate(search, candidate);
@@ -545,35 +509,23 @@ static struct pesa_error *find_mistaken(struct compare_search *search,
 		struct compare_candidate *other = &search->candidate[i];
 		struct start one = {.candidate = other};
 
-		if (other->opcodes != 1 || !is_not_selected(other))
+		if (other->opcodes != 1 || !is_not_selected(other) ||
+		    compare_is_related(search, candidate, other))
 			continue;
 		error = compare_try_first(search, other);
-		if (error || !is_other_opcode(search, candidate, other))
+		if (error || !other->effect || !overlaps(candidate, other))
 			continue;
 		error = value_of_start(search, &one);
 		if (!error && one.whole > 0 && compare_net_gain(search, other) >= least)
-			add_mistaken(search, mistaken, other);
+			compare_rank_tie(search, ties, other);
 	}
 	return error;
 }
 
-static void add_ties(struct pesa_compare_finding *finding, const struct mistaken *mistaken)
+static struct pesa_error *tie_opcodes(struct compare_search *search,
+				      struct compare_candidate *candidate)
 {
-	for (unsigned int i = 0; i < mistaken->count && finding->ties < PESA_COMPARE_TIES; i++) {
-		bool known = false;
-
-		for (unsigned int k = 0; k < finding->ties; k++)
-			known |= !strcmp(finding->tie[k], mistaken->text[i]);
-		if (!known)
-			memcpy(finding->tie[finding->ties++], mistaken->text[i],
-			       sizeof(finding->tie[0]));
-	}
-}
-
-static struct pesa_error *compare_with_opcodes(struct compare_search *search, unsigned int finding)
-{
-	struct compare_candidate *candidate = candidate_of(search, finding);
-	struct mistaken mistaken = {.count = 0};
+	struct compare_ties ties = {.count = 0};
 	struct compare_state *before = NULL;
 	struct compare_touched touched;
 	struct pesa_error *error = compare_try_without(search, candidate);
@@ -581,16 +533,16 @@ static struct pesa_error *compare_with_opcodes(struct compare_search *search, un
 	if (error)
 		return error;
 	touched = compare_touch(search, candidate);
-	if (candidate->opcodes || compare_is_in_blocks(&touched, OPCODE_BLOCKS))
+	if (compare_is_in_blocks(&touched, OPCODE_BLOCKS))
 		return NULL;
 	error = compare_state_keep(search, &before);
 	if (!error)
-		error = find_mistaken(search, candidate, &mistaken);
+		error = rank_opcodes(search, candidate, &ties);
 	if (!error)
 		error = compare_state_restore(search, before);
 	compare_state_free(before);
 	if (!error)
-		add_ties(&search->compare->finding[finding], &mistaken);
+		compare_name_ties(search, &search->compare->finding[candidate->finding], &ties);
 	return error;
 }
 
@@ -601,9 +553,12 @@ struct pesa_error *compare_tie_opcodes(struct compare_search *search)
 	if (!search->opcodes_tried && search->compare->findings)
 		error = compare_list_opcodes(search);
 	for (unsigned int i = 0; i < search->compare->findings && !error; i++) {
+		struct compare_candidate *candidate = candidate_of(search, i);
+
 		if (compare_is_exhausted(search->compare))
 			break;
-		error = compare_with_opcodes(search, i);
+		if (!candidate->opcodes)
+			error = tie_opcodes(search, candidate);
 	}
 	return error;
 }

@@ -139,31 +139,51 @@ static bool is_tie(const struct compare_search *search, const struct compare_can
 	       other->gain > tie_gain(best, other) * best->gain;
 }
 
+void compare_rank_tie(const struct compare_search *search, struct compare_ties *ties,
+		      const struct compare_candidate *candidate)
+{
+	double gain = compare_net_gain(search, candidate);
+	unsigned int at = ties->count;
+
+	while (at && gain > compare_net_gain(search, ties->one[at - 1]))
+		at--;
+	if (at == PESA_COMPARE_TIES)
+		return;
+	ties->count += ties->count < PESA_COMPARE_TIES;
+	for (unsigned int i = ties->count - 1; i > at; i--)
+		ties->one[i] = ties->one[i - 1];
+	ties->one[at] = candidate;
+}
+
+static bool has_tie(const struct pesa_compare_finding *finding, const char *change)
+{
+	for (unsigned int i = 0; i < finding->ties; i++)
+		if (!strcmp(finding->tie[i], change))
+			return true;
+	return false;
+}
+
+void compare_name_ties(const struct compare_search *search, struct pesa_compare_finding *finding,
+		       const struct compare_ties *ties)
+{
+	for (unsigned int i = 0; i < ties->count && finding->ties < PESA_COMPARE_TIES; i++) {
+		char *text = finding->tie[finding->ties];
+
+		compare_describe(search->compare->model, ties->one[i], ties->one[i]->value, text,
+				 sizeof(finding->tie[0]));
+		finding->ties += !has_tie(finding, text);
+	}
+}
+
 void compare_add_ties(struct compare_search *search, struct pesa_compare_finding *finding,
 		      const struct compare_candidate *best)
 {
-	const struct compare_candidate *tie[PESA_COMPARE_TIES];
-	unsigned int ties = 0;
+	struct compare_ties ties = {.count = 0};
 
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		const struct compare_candidate *other = &search->candidate[i];
-		unsigned int at = ties;
-
-		if (!is_tie(search, best, other))
-			continue;
-		while (at &&
-		       compare_net_gain(search, other) > compare_net_gain(search, tie[at - 1]))
-			at--;
-		if (at == PESA_COMPARE_TIES)
-			continue;
-		ties += ties < PESA_COMPARE_TIES;
-		for (unsigned int j = ties - 1; j > at; j--)
-			tie[j] = tie[j - 1];
-		tie[at] = other;
-	}
-	for (unsigned int i = 0; i < ties && finding->ties < PESA_COMPARE_TIES; i++)
-		compare_describe(search->compare->model, tie[i], tie[i]->value,
-				 finding->tie[finding->ties++], sizeof(finding->tie[0]));
+	for (unsigned int i = 0; i < search->candidates; i++)
+		if (is_tie(search, best, &search->candidate[i]))
+			compare_rank_tie(search, &ties, &search->candidate[i]);
+	compare_name_ties(search, finding, &ties);
 }
 
 /* ---- Numbers that depend on the data --------------------------------------------------------- */

@@ -272,6 +272,18 @@ void compare_describe_finding(const struct compare_search *search,
 			      struct pesa_compare_finding *finding);
 /* Determine whether the instructions of each finding's class show different numbers. */
 struct pesa_error *compare_find_spread(struct compare_search *search);
+/* Candidates that may be in place of a finding; the most likely first. */
+struct compare_ties {
+	const struct compare_candidate *one[PESA_COMPARE_TIES];
+	unsigned int count;
+};
+
+/* Add a candidate, if it is more likely than one of them, or there is room. */
+void compare_rank_tie(const struct compare_search *search, struct compare_ties *ties,
+		      const struct compare_candidate *candidate);
+/* Name them as ties of the finding, after those that it has. */
+void compare_name_ties(const struct compare_search *search, struct pesa_compare_finding *finding,
+		       const struct compare_ties *ties);
 /* List the candidates that explain about as much as `best`, which becomes the finding, the most likely
  * first; on the model without it. */
 void compare_add_ties(struct compare_search *search, struct pesa_compare_finding *finding,
