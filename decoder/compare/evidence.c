@@ -38,7 +38,6 @@
 #define STILL_TRACES	   0.5	/* likewise, of blocks that follow each other */
 #define STILL_LARGE	   0.1	/* of the core time, likewise */
 #define STILL_INSTRUCTIONS 0.95 /* explained, of instructions alone */
-#define STILL_BETWEEN	   20.0 /* standard errors, to leave most of blocks that follow each other */
 
 /*
  * A finding that explains the differences of instructions, and next to nothing of those of basic
@@ -56,6 +55,7 @@
 #define BETWEEN_TRACES	   0.25 /* part explained of traces */
 #define BETWEEN_EXPLAINED  0.85 /* of instructions */
 #define BETWEEN_DEVIATIONS 15.0 /* from which it is no chance */
+#define ALONE_BETWEEN	   20.0 /* the same, of the only finding, or one that hardly moves the program */
 
 /*
  * A number that becomes worse and makes the program faster: in order the one may keep the other from waiting.
@@ -152,11 +152,12 @@ static const struct {
 };
 
 /*
- * Findings that explain so much, and make all differences so much likelier, are of a model that is wrong: in 743
- * runs of unmodified programs on cores that are out of order what explained that much did it by 94 at most, but for
- * a step of one cycle in 35 in one block, and what only moved time between blocks that follow each other.  What is
- * left is mostly that not all of it, or not the right numbers, were found.  So one that is likely beside the others,
- * and explains a part, is enough.
+ * Findings that explain so much, and make all differences so much likelier, are of a model that is
+ * wrong: in 743 runs of unmodified programs on cores that are out of order what explained that
+ * much did it by 94 at most, but for a step of one cycle in 35 in one block, and what only moved
+ * time between blocks that follow each other. What is left is mostly that some wrong numbers were
+ * not found, or with other values. So a finding is enough that is likely beside the others, and
+ * explains a part.
  */
 #define CERTAIN_LIKELIER     100.0 /* twice the logarithm, less the penalties */
 #define CERTAIN_INSTRUCTIONS 0.35  /* parts explained by all findings */
@@ -176,8 +177,9 @@ static const struct {
 #define NEARLY_DEVIATIONS   2.5
 
 /*
- * Out of order, wrong findings in unmodified programs hardly make the differences likelier: by 1 to 51 in eight of
- * eleven in 743 runs.  Those of planted deviations do so more, or explain nearly all of some part of the program.
+ * Out of order, wrong findings in unmodified programs hardly make the differences likelier: by 1
+ * to 51 in eight of eleven in 743 runs. Those of planted deviations do so more, or explain nearly
+ * all of some part of the program.
  */
 #define UNLIKELY	   25.0
 #define UNLIKELY_SMALL	   55.0 /* of what moves the program by less than the following */
@@ -242,17 +244,11 @@ static bool holds(const struct compare_search *search, const struct compare_cand
 	return compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL);
 }
 
-/* Whether a finding may be chance that leaves most of what blocks which follow each other differ by. */
-static bool leaves_traces(const struct pesa_compare_finding *finding)
+/* Whether a finding may be chance that leaves most of what blocks which follow each other differ
+ * by; with so many standard errors it is none. */
+static bool leaves_traces(const struct pesa_compare_finding *finding, double deviations)
 {
-	return finding->explained_traces < BETWEEN_TRACES &&
-	       finding->deviations < BETWEEN_DEVIATIONS;
-}
-
-/* The same for one that hardly moves the program, or is the only one. */
-static bool only_moves_between(const struct pesa_compare_finding *finding)
-{
-	return finding->explained_traces < BETWEEN_TRACES && finding->deviations < STILL_BETWEEN;
+	return finding->explained_traces < BETWEEN_TRACES && finding->deviations < deviations;
 }
 
 /* Whether the evidence is enough for a finding that hardly moves the program. */
@@ -269,7 +265,7 @@ static bool is_enough_still(const struct compare_search *search,
 		finding->explained_blocks >= STILL_EXPLAINED &&
 		finding->explained_traces >= STILL_TRACES) ||
 	       (of_nodes >= STILL_LARGE * search->core &&
-		finding->explained >= STILL_INSTRUCTIONS && !only_moves_between(finding));
+		finding->explained >= STILL_INSTRUCTIONS && !leaves_traces(finding, ALONE_BETWEEN));
 }
 
 /* Whether instructions that hold a unit for long share it with others that may take another one. */
@@ -316,13 +312,20 @@ static bool is_unit_beside_much(const struct compare_search *search,
 	       candidate->kind == PESA_COMPARE_UNITS && search->misfit >= UNITS_MISFIT;
 }
 
-/* Whether a number differs by so little, on one basic block, that the engine may be off by that. */
-static bool is_small_step_of_one(const struct compare_candidate *candidate,
+/* Whether a number differs by so little that the engine may be off by that on one basic block. */
+static bool is_small_step(const struct compare_candidate *candidate)
+{
+	return abs(candidate->model_value - candidate->base_value) <
+	       ONE_STEP_LEAST * candidate->base_value;
+}
+
+/* Whether all that is found is such a step. */
+static bool is_only_a_small_step(const struct compare_search *search,
+				 const struct compare_candidate *candidate,
 				 const struct compare_touched *touched)
 {
-	return !compare_is_in_blocks(touched, BLOCKS_ONE) &&
-	       abs(candidate->model_value - candidate->base_value) <
-		       ONE_STEP_LEAST * candidate->base_value;
+	return search->compare->findings == 1 && !compare_is_in_blocks(touched, BLOCKS_ONE) &&
+	       is_small_step(candidate);
 }
 
 /* Whether the evidence is enough for an effect on one basic block. */
@@ -337,7 +340,7 @@ static bool is_enough_of_one(const struct compare_search *search,
 		       : out_of_order	   ? ONE_LARGE_EXACTLY
 					   : ONE_LARGE_EXPLAINED;
 
-	if (part < ONE_LEAST)
+	if (part < ONE_LEAST || is_small_step(candidate))
 		return false;
 	if (part >= ONE_LARGE && finding->explained >= least && finding->explained_blocks >= least)
 		return true;
@@ -410,11 +413,10 @@ static bool is_enough_of_certain(const struct compare_search *search,
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double likelier = candidate->likelier -
 			  compare_size_penalty(search, candidate, candidate->model_value);
-
 	bool most = together->likelier >= MOST_LIKELIER;
 
 	if (!together->large || together->likelier < CERTAIN_LIKELIER ||
-	    (search->compare->findings == 1 && only_moves_between(finding)))
+	    (search->compare->findings == 1 && leaves_traces(finding, ALONE_BETWEEN)))
 		return false;
 	if (together->instructions >= NEARLY_INSTRUCTIONS && together->blocks >= NEARLY_BLOCKS &&
 	    likelier >= NEARLY_OWN &&
@@ -456,7 +458,7 @@ static bool is_enough_together(const struct compare_search *search,
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 
 	/* One alone may only move time between blocks that follow each other. */
-	if (search->compare->findings == 1 && only_moves_between(finding))
+	if (search->compare->findings == 1 && leaves_traces(finding, ALONE_BETWEEN))
 		return false;
 	for (unsigned int i = 0; i < sizeof(enough_together) / sizeof(enough_together[0]); i++)
 		if (finding->explained >= enough_together[i].instructions &&
@@ -519,7 +521,7 @@ static bool is_likely(const struct compare_search *search,
 
 static bool is_between(const struct pesa_compare_finding *finding)
 {
-	return leaves_traces(finding) && finding->explained < BETWEEN_EXPLAINED;
+	return leaves_traces(finding, BETWEEN_DEVIATIONS) && finding->explained < BETWEEN_EXPLAINED;
 }
 
 /* How much of what is left of all differences a finding has to explain. */
@@ -550,7 +552,7 @@ static bool is_enough(const struct compare_search *search,
 	if (is_paradox(search, candidate, touched) ||
 	    is_chance_of_units(search, candidate, touched) ||
 	    is_unit_beside_much(search, candidate) ||
-	    (search->compare->findings == 1 && is_small_step_of_one(candidate, touched)) ||
+	    is_only_a_small_step(search, candidate, touched) ||
 	    is_unlikely(search, candidate, touched, together))
 		return false;
 	if (is_enough_of_certain(search, candidate, together, of_nodes))

@@ -20,12 +20,12 @@
 /* Of what all findings explain of basic blocks, by those for which there is evidence. */
 #define EXPLAINED_LEAST 0.9
 #define NEARER		0.7 /* of the differences that are left, to be preferred to the search before */
-/* The same with more findings, if what they change is likelier by so many times LIKELIER. */
-#define NEARER_MORE   0.8
-#define LIKELIER_MORE 2.0
 #define LIKELIER \
 	9.0 /* less loss in what the findings change, likewise: three standard deviations */
-#define CHANGED 0.02 /* part of a basic block's prediction */
+/* Instead of these with more findings. */
+#define NEARER_MORE   0.8
+#define LIKELIER_MORE 18.0
+#define CHANGED	      0.02 /* part of a basic block's prediction */
 
 static void search_free(struct compare_search *search)
 {
@@ -270,7 +270,7 @@ static struct pesa_error *find_all(struct compare_search *search)
 	}
 	if (error)
 		return error;
-	/* Of what is left beside the findings: what is in place of them explains more. */
+	/* Before ties, which explain what the findings do, and not what is left beside these. */
 	compare_name_nearest(search);
 	return compare_tie_opcodes(search);
 }
@@ -547,7 +547,7 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 {
 	struct compare_block_loss *plain = calloc(compare->regions.groups + 1, sizeof(*plain));
 	double distance = 0;
-	bool more, near;
+	bool more;
 	struct pesa_error *error =
 		plain ? pesa_mca_model_vary(original, &compare->model) : pesa_error_no_memory();
 
@@ -561,12 +561,12 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 	if (!error)
 		error = distance_of(compare, &distance);
 	more = compare->findings > before->findings;
-	near = distance < NEARER * before->distance;
 	*nearer = !error && compare->findings &&
 		  distance < (more ? NEARER_MORE : NEARER) * before->distance;
 	if (*nearer && more)
 		error = is_likelier(compare, plain, before,
-				    near ? LIKELIER : LIKELIER_MORE * LIKELIER, nearer);
+				    distance < NEARER * before->distance ? LIKELIER : LIKELIER_MORE,
+				    nearer);
 	free(plain);
 	return error;
 }
