@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 from tap import TOP, check, end
 
@@ -21,12 +22,12 @@ TESTS = {
 def run(tests, offered, part="integration", **variables):
     """What tests/run says of these files, where the package manager offers some packages or does not; its status."""
     shutil.rmtree(work)
-    for folder in ("tests/integration", "tools", "programs", "build/tests"):
+    for folder in ("tests/integration", "tools/board", "programs", "build/tests"):
         os.makedirs(os.path.join(work, folder))
-    for name in ("tests/run", "tests/keep_output", "tools/dependencies"):
+    for name in ("tests/run", "tests/keep_output", "tests/keep_compiled", "tools/dependencies"):
         shutil.copy(os.path.join(TOP, name), os.path.join(work, name))
     scripts = {f"tests/integration/{name}": body for name, body in tests.items()}
-    scripts["tools/programs"] = scripts["tools/emulator"] = "true"
+    scripts["tools/programs"] = scripts["tools/emulator"] = scripts["tools/board/build"] = "true"
     # Nothing is installed, and packages are offered or not.
     scripts["programs/dpkg-query"] = "exit 1"
     scripts["programs/apt-cache"] = "echo '  Candidate: 1.0'" if offered else "echo '  Candidate: (none)'"
@@ -46,7 +47,7 @@ def run(tests, offered, part="integration", **variables):
 
 said, status = run(TESTS, True)
 last = said[said.rfind("skipped:\n"):].splitlines()
-check(status == 0 and sorted(last[1:-1]) == [
+check(status == 0 and last[-2].startswith("it took ") and sorted(last[1:-2]) == [
     "  lacks_all.t: needs the package linux-perf",
     "  lacks_one.t: beside another: needs the package llvm-22",
     "  no_privilege.t: a full disk: no file system can be mounted here",
@@ -73,6 +74,15 @@ check(status == 1 and "  lint: clang-tidy: needs the package clang-tidy-14\n" in
 
 said, status = run({"dies.t": "echo 1..2; echo ok 1 - one; kill -9 $$", "passes.t": TESTS["passes.t"]}, True)
 check(status == 1 and "integration: " in said and not said.endswith(" 0 failed\n"), "a test that dies is a failure", said)
+
+said, status = run(TESTS, True, "system", UNTIL=str(int(time.time()) + 600))
+check(status == 1 and "  the board: it may take 30 minutes, and " in said.replace("skipped:\n", "skipped:\n  ") and
+      said.endswith("\n0 passed, 0 failed\n"), "a board for which no time is left is skipped", said)
+for until, began in ((time.time() - 60, False), (time.time() + 600, True)):
+    one = subprocess.run([os.path.join(work, "tests/keep_output"), work, "sh", os.path.join(work, "tests/integration/passes.t")],
+                         env={**os.environ, "BEGIN_UNTIL": str(int(until))}, capture_output=True, text=True, check=False)
+    check((one.stdout.startswith("1..2\n") if began else one.stdout == "1..0 # SKIP too little time is left\n") and not one.returncode,
+          f"a test {'begins where' if began else 'is skipped where no'} time is left", one.stdout)
 
 shutil.rmtree(work)
 end()
