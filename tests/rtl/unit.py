@@ -42,7 +42,7 @@ def build(folder, parameters, unit=UNIT, bench=BENCH, simulator="verilator"):
         return ["vvp", "-n", name]
     program = os.path.join(name, "Vbench")
     if not os.path.exists(program):
-        # What Verilator's own files become is the same for all parameters.
+        # Verilator's own files are compiled to the same for all parameters: once is enough.
         run(os.path.join(TOP, "tests/keep_compiled"), "verilator", "--binary", "--assert", "-DSHPMS_ASSERT", "-Wall", "-Wno-fatal", "-Wno-WIDTH",
             "-Wno-UNUSEDSIGNAL", "-Wno-BLKSEQ", "-CFLAGS", "-O1", "-j", os.environ.get("JOBS", "2"), "--Mdir", name, "--top-module", "bench",
             *(f"-G{key}={value}" for key, value in parameters.items()), unit, bench)
