@@ -95,8 +95,8 @@ TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
 FLEET_LDLIBS := $(shell $(PKG_CONFIG) --libs $(FLEET_PACKAGES) 2>/dev/null)
 BROWSE_LDLIBS := $(shell $(PKG_CONFIG) --libs $(BROWSE_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
-ifeq ($(SAN),1)
 comma := ,
+ifeq ($(SAN),1)
 # With clang, the fuzz targets are linked of the same objects: libFuzzer needs to see which ways they take.
 SANFLAGS := -fsanitize=$(if $(findstring clang,$(CC)),fuzzer-no-link$(comma))address,undefined \
 	-fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -118,8 +118,13 @@ daemon_main := $(if $(filter 0,$(WITH_PESAD)),,daemon/pesad/main.c)
 bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
 daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources_in,daemon/pesad))
 # The plugin, the board and what is drawn on terminals are no parts of the program pesa.
-tool_sources := tools/top/command.c tools/fleet/command.c \
-	$(filter-out tools/gen/% tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/%,$(call sources_in,tools))
+tool_sources := tools/top/command.c tools/fleet/command.c tools/start/commands.c \
+	$(filter-out tools/gen/% tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/% tools/start/%,$(call sources_in,tools))
+# The program pesa itself has pesa mca, but for what reads files of programs, and loads the others (tools/start/commands_object.h).
+start_sources := $(filter-out tools/start/commands.c,$(wildcard tools/start/*.c)) \
+	$(filter-out tools/mca/program.c tools/mca/object.c tools/mca/path_profile.c,$(wildcard tools/mca/*.c)) \
+	tools/files/paths.c tools/files/temporary_directory.c \
+	$(patsubst %,tools/ui/%.c,json large_pages output_files output_name safe_output standard_output terminal text)
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
 browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why plain names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
@@ -154,6 +159,7 @@ libraries := $(addprefix $(O)/lib/,$(library) $(soname) libpesa.so public/libpes
 daemon_objects := $(call object,$(daemon_sources))
 bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
+start_objects := $(call object,$(start_sources))
 top_objects := $(call object,$(top_sources))
 browse_objects := $(call object,$(browse_sources))
 fleet_objects := $(call object,$(fleet_sources))
@@ -247,7 +253,7 @@ $(build_header): FORCE
 	@printf '%s\n' '/* Written by the Makefile. */' '#define PESA_COMMIT "$(COMMIT)"' '#define PESA_BUILT_WITH "$(built_with)"' \
 		'#define PESA_PARTS "$(strip $(parts_with))"' '#define PESA_MISSING_PARTS "$(strip $(parts_without))"' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(O)/obj/tools/main.o: $(build_header)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/start/*.c)): $(build_header)
 
 # Comparisons of cycles tell libFuzzer nothing, and a call for each takes two thirds of the time of test_mca_steady.
 ifneq ($(findstring fuzzer,$(SANFLAGS)),)
@@ -312,9 +318,14 @@ $(O)/lib/public/libpesa.a: $(public_objects)
 	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
 	$(Q)$(AR) qcs $@ $(@:.a=.o)
 
-$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps) $(event_files)
+$(O)/bin/pesa: $(start_objects) $(O)/lib/libpesa.a | $(O)/libexec/pesa-commands.so $(cores) $(maps) $(event_files)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
+
+$(O)/libexec/pesa-commands.so: $(tool_objects) $(O)/lib/libpesa.a tools/start/commands_object.map
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -shared -Wl,-Bsymbolic -Wl,--version-script=tools/start/commands_object.map \
+		$(if $(filter 1,$(SAN)),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter-out %.map,$^) $(LDLIBS_ALL)
 
 $(O)/libexec/pesa-top: screen_libs = $(TOP_LDLIBS)
 $(O)/libexec/pesa-top: $(top_objects) $(O)/lib/libpesa.a
@@ -554,7 +565,7 @@ install: all
 	ln -sf $(library) $(DESTDIR)$(LIBDIR)/$(soname)
 	ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libpesa.so
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
-	install -m 755 $(addprefix $(O)/libexec/pesa-,top report fleet) $(plugins) $(DESTDIR)$(LIBEXEC)/
+	install -m 755 $(addprefix $(O)/libexec/pesa-,top report fleet commands.so) $(plugins) $(DESTDIR)$(LIBEXEC)/
 	$(if $(wildcard $(O)/libexec/qemu-riscv64),install -m 755 $(O)/libexec/qemu-riscv64 $(DESTDIR)$(LIBEXEC)/)
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)

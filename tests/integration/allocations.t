@@ -23,6 +23,7 @@ if not QEMU:
 work = tempfile.mkdtemp(prefix="pesa-allocations-")
 os.chdir(work)
 plain = plain_environment(work)
+IN_COMMANDS = 1 << 40  # as in failing_allocation.c
 DIES = 60  # s, after which a run hangs
 ASSEMBLY = """# LLVM-MCA-BEGIN one
 	lw a0, 0(a1)
@@ -98,7 +99,8 @@ def refused(done):
 def where(attempt):
     """The functions that a place is in, inlined ones first, and its line."""
     place = int(attempt.split(":")[0], 16) - 1
-    shown = subprocess.run(["addr2line", "-sfie", PESA, f"{place:x}"], capture_output=True, text=True).stdout.split("\n")
+    file = os.path.join(BUILD, "libexec/pesa-commands.so") if place & IN_COMMANDS else PESA
+    shown = subprocess.run(["addr2line", "-sfie", file, f"{place & ~IN_COMMANDS:x}"], capture_output=True, text=True).stdout.split("\n")
     return shown[:-1:2], shown[1]
 
 

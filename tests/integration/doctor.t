@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import PESA, check, end, skip
+from tap import PESA, check, copy_of_pesa, end, skip
 
 work = tempfile.mkdtemp(prefix="pesa-doctor-")
 os.chmod(work, 0o755)
@@ -70,8 +70,8 @@ for level in ("details", "pc", "cycles", "leader", "clock"):
 
 setpriv = shutil.which("setpriv")
 if os.geteuid() == 0 and setpriv and shown["machine"]["perf_event_paranoid"] == 2:
-    shutil.copy(PESA, "pesa")
-    other = subprocess.run([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "./pesa", "doctor", "--json"],
+    copy_of_pesa(".")
+    other = subprocess.run([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "bin/pesa", "doctor", "--json"],
                            capture_output=True, text=True, check=False)
     found = findings(other)["perf_event_paranoid"]
     check(other.returncode == 1 and found["state"] == "lack" and "sysctl kernel.perf_event_paranoid=1" in found["mend"],

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, PESA, QEMU, TOP, check, end, needs, skip
+from tap import BUILD, PESA, QEMU, TOP, check, copy_of_pesa, end, needs, skip
 
 work = tempfile.mkdtemp(prefix="pesa-emulator-")
 program = os.path.join(work, "program")
@@ -54,11 +54,8 @@ for version, plugin in (("7.2.18", "pesa-vcore-1.so"), ("8.2.2", "pesa-vcore-1.s
           f"QEMU {version} gets {plugin}", done.stderr)
 
 # The one beside pesa's files comes before that of PATH.
-copy = os.path.join(work, "tree/bin/pesa")
-os.makedirs(os.path.dirname(copy))
-shutil.copy(PESA, copy)
+copy = copy_of_pesa(os.path.join(work, "tree"))
 shutil.copytree(os.path.join(BUILD, "share"), os.path.join(work, "tree/share"))
-os.makedirs(os.path.join(work, "tree/libexec"))
 for version in "12":
     shutil.copy(os.path.join(BUILD, f"libexec/pesa-vcore-{version}.so"), os.path.join(work, "tree/libexec"))
 emulator("path/qemu-riscv64", "qemu-riscv64 version 7.2.0", PLUGINS, "echo from-path >&2; exit 3")

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, PESA, check, command, core_description, end
+from tap import BUILD, PESA, check, command, copy_of_pesa, core_description, end
 
 CORES = os.path.join(BUILD, "share/pesa/cores")
 work = tempfile.mkdtemp(prefix="pesa-list-")
@@ -96,8 +96,7 @@ check(odd and all(status == 1 and key in err for key, (status, err) in odd.items
 
 # ---- A directory with damage
 
-os.makedirs("installed/bin")
-shutil.copy(PESA, "installed/bin/pesa")
+copy_of_pesa("installed")
 shutil.copytree(os.path.join(BUILD, "share"), "installed/share", symlinks=False)
 with open("installed/share/pesa/cores/broken", "w", encoding="utf-8") as out:
     out.write(description + "no.such.key = 1\n")
@@ -111,6 +110,29 @@ check(done.returncode == 1 and b"is pesa installed completely?" in done.stderr, 
 
 done = command("installed/bin/pesa", "top")
 check(done.returncode == 1 and b"is pesa installed in full?" in done.stderr, "nor pesa top", done.stderr.decode())
+
+# What is loaded for all commands but pesa mca is missing, of another build, or no shared object.
+loaded = "installed/libexec/pesa-commands.so"
+with open(loaded, "rb") as file:
+    whole = file.read()
+other = re.sub(rb"(, commit )[0-9a-f]{6}", rb"\g<1>ffffff", whole)
+for kind, contents, says in (("missing", None, "is pesa installed in full?"), ("of another build", other, "install both of one version"),
+                             ("empty", b"", "cannot load")):
+    os.unlink(loaded)
+    if contents is not None:
+        with open(loaded, "wb") as file:
+            file.write(contents)
+        os.chmod(loaded, 0o755)
+    else:
+        os.symlink("nowhere", loaded)
+    for words in (["report"], ["--version"], ["mca", "-mcpu=sifive-u74", "--hex", "13050500"]):
+        done = command("installed/bin/pesa", *words)
+        err = done.stderr.decode()
+        check(done.returncode == 1 and not done.stdout and err.count("\n") == 1 and says in err, f"{kind}: pesa {words[0]}", done)
+with open("block.s", "w", encoding="ascii") as file:
+    file.write("add a0, a1, a2\n")
+check(command("installed/bin/pesa", "mca", "-mcpu=sifive-u74", "block.s").stdout ==
+      command(PESA, "mca", "-mcpu=sifive-u74", "block.s").stdout != b"", "pesa mca of a source does without")
 
 # ---- Names of events
 

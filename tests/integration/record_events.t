@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from tap import TOP, PESA, bail_out, check, end, needs, skip, skip_all
+from tap import TOP, PESA, bail_out, check, copy_of_pesa, end, needs, skip, skip_all
 
 PERF = shutil.which("perf")
 
@@ -468,12 +468,12 @@ setpriv = shutil.which("setpriv")
 if os.geteuid() == 0 and setpriv and paranoid == 2:
     os.mkdir("user")
     os.chmod("user", 0o777)
-    shutil.copy(PESA, "user/pesa")
+    copy_of_pesa("user")
     shutil.copy("busy", "user/busy")
     ordinary = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
 
     def unprivileged(*words):
-        return command(*ordinary, "./pesa", "record", *words, cwd="user")
+        return command(*ordinary, "bin/pesa", "record", *words, cwd="user")
 
     run = unprivileged("-e", "task-clock", "-c", "1000000", "--", "./busy", "50")
     check(run.returncode == 7 and "only user mode" in run.stderr and "CAP_PERFMON" in run.stderr,

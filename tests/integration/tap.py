@@ -47,6 +47,14 @@ def needs(package):
     return f"needs the package {package}"
 
 
+def copy_of_pesa(folder):
+    """A copy of pesa in folder/bin, with its subcommands, but without the programs and data that it comes with."""
+    for place in ("bin", "libexec"):
+        os.makedirs(os.path.join(folder, place), exist_ok=True)
+    shutil.copy(os.path.join(BUILD, "libexec/pesa-commands.so"), os.path.join(folder, "libexec"))
+    return shutil.copy(PESA, os.path.join(folder, "bin/pesa"))
+
+
 def adopt(text):
     """Add the tests and the plan in the output of another program."""
     planned = None

@@ -21,7 +21,7 @@ CASES = {
                               "idle"),
 }
 SCRIPT = r"""
-cp /share/hot /share/suspend.sh /share/*.phases /pesa/bin/pesa /tmp; cd /tmp; PATH=$PATH:/tmp
+cp -r /share/hot /share/suspend.sh /share/*.phases /pesa/bin /tmp; cp -r /pesa/libexec /tmp; cd /tmp; PATH=$PATH:/tmp/bin:/tmp
 statistics() { for name in taken recorded unreported; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
 tracing=/sys/kernel/tracing
 echo 'name == "pesa"' > $tracing/events/irq/irq_handler_entry/filter

@@ -42,7 +42,7 @@ static struct pesa_error *read_input(const struct mca_settings *settings, const 
 	if (settings->symbol || settings->range || settings->hex || settings->trace ||
 	    settings->profile)
 		return mca_program_read(&program_options, source);
-	error = mca_program_check_assembly(settings->path);
+	error = mca_source_check(settings->path);
 	return error ? error : mca_source_read(&source_options, source);
 }
 

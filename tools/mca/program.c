@@ -360,24 +360,6 @@ static struct pesa_error *read_program(struct builder *builder)
 	return error;
 }
 
-struct pesa_error *mca_program_check_assembly(const char *path)
-{
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : NULL;
-	char magic[4] = "";
-	bool elf;
-
-	if (!file) /* the caller reports this when it reads the file */
-		return NULL;
-	elf = fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
-	      !memcmp(magic, "\177ELF", sizeof(magic));
-	fclose(file);
-	if (!elf)
-		return NULL;
-	return pesa_error_create(
-		PESA_ERROR_ARGUMENT,
-		"%s is an ELF file: choose a part with --symbol, --range or --branch-trace", path);
-}
-
 struct pesa_error *mca_program_read(const struct mca_program_options *options,
 				    struct mca_source *source)
 {

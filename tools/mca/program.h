@@ -25,8 +25,6 @@ struct mca_program_options {
 	bool instruments;    /* follow vsetvli */
 };
 
-/* Returns an error if a file that is to be read as assembly is an ELF file. */
-struct pesa_error *mca_program_check_assembly(const char *path);
 struct pesa_error *mca_program_read(const struct mca_program_options *options,
 				    struct mca_source *source);
 

@@ -19,6 +19,24 @@ struct pesa_error *mca_source_whole(struct mca_source *source, bool instruments)
 	return mca_markers_apply(&reader);
 }
 
+struct pesa_error *mca_source_check(const char *path)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : NULL;
+	char magic[4] = "";
+	bool elf;
+
+	if (!file) /* the caller reports this when it reads the file */
+		return NULL;
+	elf = fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
+	      !memcmp(magic, "\177ELF", sizeof(magic));
+	fclose(file);
+	if (!elf)
+		return NULL;
+	return pesa_error_create(
+		PESA_ERROR_ARGUMENT,
+		"%s is an ELF file: choose a part with --symbol, --range or --branch-trace", path);
+}
+
 static struct pesa_error *read_all(const char *path, char **text, size_t *size)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;

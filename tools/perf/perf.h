@@ -8,7 +8,7 @@
  * searched first.  The options are those of perf 6.1 to 6.12 (`perf COMMAND -h`).
  *
  * This room is a leaf: tables and their lookup.  tools/ui/profile_options.c adds the options to the
- * parser of each subcommand, tools/main.c prints the answers for subcommands.
+ * parser of each subcommand, tools/start/commands.c prints the answers for subcommands.
  */
 #ifndef TOOLS_PERF_PERF_H
 #define TOOLS_PERF_PERF_H

@@ -3,7 +3,8 @@
  * Preloaded into a program: one allocation that its own code asks for fails.
  *
  *   ALLOCATIONS=FILE  write the places that allocate, as "OFFSET COUNT" lines: the address that the
- *                     call returns to, from the program's start, and how many calls there were
+ *                     call returns to, from the program's start or, plus IN_COMMANDS, from that of
+ *                     pesa-commands.so, and how many calls there were
  *   FAILING=OFFSET:N  the Nth call from this place returns NULL
  *
  * Allocations of libraries succeed, but for json-c's functions, which fail as those do that allocate.
@@ -19,7 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACES 8192u /* a power of two, larger than the places of any program here */
+#define PLACES	    8192u /* a power of two, larger than the places of any program here */
+#define IN_COMMANDS (1ul << 40)
+#define COMMANDS    "/pesa-commands.so"
 
 /* The C library's own, under the names that it has them for this. */
 void *__libc_malloc(size_t size);
@@ -29,20 +32,53 @@ void *__libc_realloc(void *memory, size_t size);
 static struct place {
 	unsigned long offset, count;
 } places[PLACES];
-static unsigned long start, end, failing, nth, calls;
+/* The program, and the shared object that it loads. */
+static struct range {
+	unsigned long start, end, first; /* first: offset of its start */
+} ranges[2] = {[1] = {.first = IN_COMMANDS}};
+static unsigned long failing, nth, calls;
 static char file[4096];
 static int process;
+
+static void set_range(struct range *range, const struct dl_phdr_info *info)
+{
+	unsigned long end = 0;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr +
+			      info->dlpi_phdr[i].p_memsz;
+	range->start = info->dlpi_addr;
+	range->end = end;
+}
 
 /* The first object is the program. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	(void)size;
 	(void)unused;
-	start = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD)
-			end = start + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+	set_range(&ranges[0], info);
 	return 1;
+}
+
+static int find_commands(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	if (!strstr(info->dlpi_name, COMMANDS))
+		return 0;
+	set_range(&ranges[1], info);
+	return 1;
+}
+
+void *dlopen(const char *path, int flags)
+{
+	void *(*real)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+	void *loaded = real(path, flags);
+
+	if (loaded && path && strstr(path, COMMANDS))
+		dl_iterate_phdr(find_commands, NULL);
+	return loaded;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -66,7 +102,7 @@ __attribute__((destructor)) static void write_places(void)
 
 	if (!*file || getpid() != process)
 		return;
-	start = end = 0;
+	memset(ranges, 0, sizeof(ranges));
 	out = fopen(file, "w");
 	for (unsigned int i = 0; out && i < PLACES; i++)
 		if (places[i].count)
@@ -78,10 +114,12 @@ __attribute__((destructor)) static void write_places(void)
 /* Count a call.  1: it is the one that fails. */
 static int fails(const void *place)
 {
-	unsigned long address = (unsigned long)place, offset = address - start;
+	unsigned long address = (unsigned long)place, offset;
+	const struct range *range = &ranges[address < ranges[0].start || address >= ranges[0].end];
 
-	if (address < start || address >= end)
+	if (address < range->start || address >= range->end)
 		return 0;
+	offset = address - range->start + range->first;
 	if (*file) {
 		unsigned int at = (unsigned int)(offset * 2654435761u) % PLACES;
 		unsigned long none = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pesa: only dispatches; every subcommand has a file of its own. */
+/* All subcommands.  It only dispatches; each has a file of its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@
 #include "pesa_build.h"
 #include "tools/commands.h"
 #include "tools/perf/perf.h"
+#include "tools/start/commands_object.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/standard_output.h"
 
@@ -57,7 +58,7 @@ static const char *nearest_command(const char *typed)
 	return found;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	char help_option[] = "--help";
 	const struct command *command = commands;
@@ -103,3 +104,10 @@ int main(int argc, char **argv)
 			    nearest ? "'? " : "");
 	return 2;
 }
+
+const struct commands_object pesa_commands_object = {
+	.build = COMMANDS_OBJECT_BUILD,
+	.run = run,
+	.program_read = mca_program_read,
+	.object_read = mca_object_read,
+};
