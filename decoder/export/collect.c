@@ -134,7 +134,12 @@ static struct pesa_error *take_group(void *context, const struct pesa_profile_sa
 		if (sample->time > rows->last)
 			rows->last = sample->time;
 	}
-	*number = distinct_records_get(&rows->groups, &group);
+	if (rows->same_number == DISTINCT_NONE || rows->same_group.task != group.task ||
+	    rows->same_group.chain != group.chain || rows->same_group.slice != group.slice) {
+		rows->same_group = group;
+		rows->same_number = distinct_records_get(&rows->groups, &group);
+	}
+	*number = rows->same_number;
 	return *number == DISTINCT_NONE ? pesa_error_no_memory() : NULL;
 }
 
@@ -364,7 +369,7 @@ struct pesa_export *pesa_export_create(void)
 		.exact = take_exact,
 		.context = rows,
 	};
-	rows->same_task = DISTINCT_NONE;
+	rows->same_task = rows->same_number = DISTINCT_NONE;
 	distinct_records_begin(&rows->tasks, sizeof(struct export_task),
 			       sizeof(struct export_task));
 	distinct_records_begin(&rows->cgroups, sizeof(struct export_cgroup),

@@ -63,6 +63,8 @@ struct pesa_export {
 	/* Of the last sample; same_task DISTINCT_NONE: not looked up. */
 	uint32_t same_pid, same_tid, same_cpu, same_task;
 	uint64_t same_cgroup;
+	struct export_group same_group;
+	uint32_t same_number; /* of the group; DISTINCT_NONE: none yet */
 };
 
 /*

@@ -411,7 +411,7 @@ bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record)
 	const struct perfdata_record header = perfdata_record_header(record, false);
 	const struct perfdata_read_attribute *attribute;
 	const struct perfdata_places *places;
-	struct pesa_raw_sample sample = {0};
+	struct pesa_raw_sample sample = {.cpu = UINT32_MAX};
 	uint32_t size;
 
 	if (reader->swap || header.type != PERF_RECORD_SAMPLE ||
@@ -430,6 +430,10 @@ bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record)
 		sample.pid = perfdata_u32(record + places->tid, false);
 		sample.tid = perfdata_u32(record + places->tid + sizeof(uint32_t), false);
 	}
+	if (places->time)
+		sample.time = perfdata_u64(record + places->time, false);
+	if (places->cpu)
+		sample.cpu = perfdata_u32(record + places->cpu, false);
 	sample.period = places->period ? perfdata_u64(record + places->period, false)
 				       : attribute->public.attr.sample_period;
 	return reader->take_raw(reader->take_raw_context, &sample);

@@ -267,7 +267,7 @@ static bool needs_whole_samples(const struct profile_loader *loader)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 
-	return loader->options->filter || (listener && (listener->sample || listener->group));
+	return loader->options->filter || (listener && listener->sample);
 }
 
 /* Whether the branches of a sample are a call stack, and no path. */
@@ -386,14 +386,15 @@ static struct pesa_error *count_record(struct profile_loader *loader,
  * table, or no memory. */
 static __attribute__((noinline)) bool count_first(struct profile_loader *loader,
 						  const struct pesa_raw_sample *sample,
-						  const struct pesa_record *record, uint64_t period)
+						  const struct pesa_record *record, uint32_t group,
+						  uint64_t period)
 {
 	const struct pesa_times once = pesa_times_once(period);
 	struct pesa_error *error;
 	bool counted, full = false;
 
-	error = pesa_record_table_count(loader->table, record, layout_of(loader, sample->pid), 0,
-					NULL, 0, &once, &full);
+	error = pesa_record_table_count(loader->table, record, layout_of(loader, sample->pid),
+					group, NULL, 0, &once, &full);
 	counted = !error && !full;
 	pesa_error_free(error);
 	return counted;
@@ -504,6 +505,28 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 	return error ? error : count_record(loader, &record, group, whole, &once);
 }
 
+/* Get the group of an offered sample, which has no call chain, from the listener.  False: it failed. */
+static bool group_of_offered(struct profile_loader *loader, const struct pesa_raw_sample *sample,
+			     const struct pesa_record *record, uint64_t period, uint32_t *group)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+	const struct pesa_profile_sample reported = {
+		.record = record,
+		.capabilities = profile_capabilities_of(loader),
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.time = sample->time,
+		.samples = 1,
+		.period = period,
+		.periods_squared = pesa_times_once(period).periods_squared,
+	};
+	struct pesa_error *error = listener->group(listener->context, &reported, group);
+
+	pesa_error_free(error);
+	return !error;
+}
+
 /*
  * Count a sample that the reader offers, without decoding it.  Only records that have the hardware's
  * details can be counted so: nothing but the raw payload is needed for their totals.  Returns false,
@@ -515,7 +538,9 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 static inline bool count_offered(struct profile_loader *loader,
 				 const struct pesa_raw_sample *sample)
 {
+	const struct pesa_profile_listener *listener = loader->options->listener;
 	struct pesa_record record;
+	uint32_t group = 0;
 	struct pesa_times once;
 	bool countable;
 
@@ -527,10 +552,13 @@ static inline bool count_offered(struct profile_loader *loader,
 		return false;
 	once = pesa_times_once(period_of(loader, sample));
 	countable = is_period_countable(loader, once.periods);
+	if (countable && listener && listener->group &&
+	    !group_of_offered(loader, sample, &record, once.periods, &group))
+		return false;
 	if (countable &&
 	    !pesa_record_table_count_again(loader->table, &record, layout_of(loader, sample->pid),
-					   0, once.periods) &&
-	    !count_first(loader, sample, &record, once.periods))
+					   group, once.periods) &&
+	    !count_first(loader, sample, &record, group, once.periods))
 		return false;
 	add_to_totals(loader, &record, &once, countable);
 	return true;

@@ -90,8 +90,10 @@ struct pesa_raw_sample {
 	uint32_t attribute; /**< index of the attribute */
 	uint32_t pid;	    /**< process */
 	uint32_t tid;	    /**< thread */
+	uint32_t cpu;	    /**< CPU; UINT32_MAX: not recorded */
 	uint32_t raw_size;  /**< bytes, perf's padding included */
 	const uint8_t *raw; /**< valid during the call */
+	uint64_t time;	    /**< ns; 0: not recorded */
 	uint64_t period;    /**< number of events that it represents */
 };
 
