@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "decoder/compare/memory.h"
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 #include "pesa/assemble.h"
 #include "pesa/mca.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 /* Minimum share of the remaining differences that a finding must explain: next to large errors of
  * the engine, a small difference cannot be distinguished from chance. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 static bool add_candidate(struct compare_search *search, struct compare_candidate candidate)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 #include "decoder/mca/model/registers.h"
 
 #define CONTRADICTS 0.5 /* minimum deviation from the finding, relative to its effect */

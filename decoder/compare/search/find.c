@@ -12,14 +12,12 @@
 #include <string.h>
 
 #include "decoder/compare/alternatives.h"
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 #include "decoder/compare/waits.h"
 
 #define AGAIN_MAX      2     /* searches after the first one */
 #define ORDERING_LEAST 0.001 /* executions a cycle by which what an instruction orders may matter */
-/* Of what all findings explain of basic blocks, by those for which there is evidence. */
-#define EXPLAINED_LEAST 0.9
-#define NEARER		0.7 /* of the differences that are left, to be preferred to the search before */
+#define NEARER	       0.7 /* of the differences that are left, to be preferred to the search before */
 #define LIKELIER \
 	9.0 /* less loss in what the findings change, likewise: three standard deviations */
 /* Instead of these with more findings. */
@@ -44,259 +42,6 @@ static void search_free(struct compare_search *search)
 	free(search->class_used);
 	free(search->sum);
 	free(search->difference);
-}
-
-static struct pesa_error *distance_of(const struct pesa_compare *compare, double *distance)
-{
-	double *scratch = calloc(compare->regions.groups + 1, sizeof(*scratch));
-
-	if (!scratch)
-		return pesa_error_no_memory();
-	*distance = compare_block_distance(compare, NULL, scratch);
-	free(scratch);
-	return NULL;
-}
-
-/* Search among the candidates so far, one after the other. */
-static struct pesa_error *select_forward(struct compare_search *search)
-{
-	/* A one-sided test, corrected for the number of candidates.  Those of single opcodes, which are
-	 * added later, do not make what was found before them less certain. */
-	if (search->candidates)
-		search->deviations = pesa_estimate_deviations(
-			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
-	if (!search->entry_deviations)
-		search->entry_deviations = search->deviations;
-	return compare_select_forward(search);
-}
-
-static struct pesa_error *select_without_evidence(struct compare_search *search)
-{
-	struct pesa_error *error = select_forward(search);
-
-	return error ? error : compare_exchange(search);
-}
-
-/* Take back the findings that lack evidence.  The model with all of them becomes the tentative one. */
-static struct pesa_error *ask_for_evidence(struct compare_search *search)
-{
-	struct pesa_compare *compare = search->compare;
-	struct pesa_mca_model *tentative = NULL;
-	unsigned int found = compare->findings;
-	struct pesa_error *error = pesa_mca_model_vary(compare->model, &tentative);
-
-	if (!error)
-		error = compare_weigh_evidence(search);
-	search->lacking = compare->findings < found;
-	/* Those of whole classes come first, and are more likely than those of single opcodes. */
-	if (!error && search->lacking && !compare->tentative)
-		compare->tentative = tentative;
-	else
-		pesa_mca_model_free(tentative);
-	return error;
-}
-
-static struct pesa_error *select_findings(struct compare_search *search)
-{
-	struct pesa_error *error = select_without_evidence(search);
-
-	return error ? error : ask_for_evidence(search);
-}
-
-/*
- * Several wrong entries make all regions differ, so that the misfit that is estimated from these hides
- * them.  Search as if the misfit were that of other programs: if what is left with the findings is no
- * more than that, or if they make nearly all differences vanish, they explain it, and the search goes on
- * like that.  Otherwise take them back.
- *
- * Findings that lack evidence may leave more than that when they are taken back: they moved time within
- * blocks, too little to be certain.  That says nothing against the others, as long as these explain
- * nearly all that was explained of basic blocks.
- */
-static struct pesa_error *select_trusting(struct compare_search *search)
-{
-	struct pesa_compare *compare = search->compare;
-	double with_all = 0, left = 0;
-	struct compare_state *state;
-	struct pesa_error *error = compare_state_keep(search, &state);
-	bool usual = false, kept = false;
-
-	if (!error) {
-		search->trusting = true;
-		error = select_without_evidence(search);
-	}
-	if (!error)
-		error = distance_of(compare, &with_all);
-	if (!error) {
-		usual = compare_misfit_is_usual(search);
-		error = ask_for_evidence(search);
-	}
-	if (!error)
-		error = distance_of(compare, &left);
-	if (!error) {
-		usual &= search->at_first - left >= EXPLAINED_LEAST * (search->at_first - with_all);
-		compare_make_residuals(search);
-		kept = usual || compare_are_right_together(search) ||
-		       compare_misfit_is_usual(search);
-	}
-	if (!error && !kept) {
-		search->trusting = false;
-		memset(&compare->unexplained, 0, sizeof(compare->unexplained));
-		error = compare_state_restore(search, state);
-	}
-	compare_state_free(state);
-	return error;
-}
-
-/* What was found before a search that may lead astray. */
-struct before {
-	struct compare_state *state;
-	double score;
-	bool lacking;
-};
-
-static struct pesa_error *keep_before(struct compare_search *search, struct before *before)
-{
-	*before = (struct before){.score = compare_score(search), .lacking = search->lacking};
-	return compare_state_keep(search, &before->state);
-}
-
-/* Take back what was found since, if that is less likely. */
-static struct pesa_error *keep_likelier(struct compare_search *search, const struct before *before)
-{
-	if (compare_score(search) >= before->score)
-		return NULL;
-	search->lacking = before->lacking;
-	return compare_state_restore(search, before->state);
-}
-
-/* Search with candidates of single opcodes as well.  What was found without them is kept if it is more
- * likely: among more candidates the search may go astray. */
-static struct pesa_error *select_with_opcodes(struct compare_search *search)
-{
-	struct before before;
-	struct pesa_error *error = keep_before(search, &before);
-
-	if (!error)
-		error = compare_list_opcodes(search);
-	if (!error)
-		error = select_findings(search);
-	if (!error)
-		error = keep_likelier(search, &before);
-	compare_state_free(before.state);
-	return error;
-}
-
-/*
- * Restrict findings that opcodes contradict to the others of their opcodes, and search on.  They stay as
- * they were if that is more likely: which instruction waits is chance out of order, and a finding without
- * some of its opcodes may explain nothing.
- */
-static struct pesa_error *narrow_findings(struct compare_search *search, bool opcodes_listed)
-{
-	struct before before;
-	bool narrowed = false;
-	struct pesa_error *error = keep_before(search, &before);
-
-	if (!error)
-		error = compare_weigh_opcodes(search, &narrowed);
-	if (!error && narrowed && !opcodes_listed)
-		error = compare_list_opcodes(search);
-	if (!error && narrowed)
-		error = select_findings(search);
-	if (!error && narrowed)
-		error = keep_likelier(search, &before);
-	if (!error && narrowed)
-		error = compare_weigh_opcodes(search, NULL);
-	compare_state_free(before.state);
-	return error;
-}
-
-/* Most wrong entries of a model are wrong for all their opcodes.  If such changes do not explain
- * the measurement, or opcodes contradict a finding, changes of single opcodes are tried too. */
-static struct pesa_error *select_all(struct compare_search *search)
-{
-	struct pesa_error *error = NULL;
-	bool single = false;
-
-	if (!compare_misfit_is_usual(search))
-		error = select_trusting(search);
-	if (!error)
-		error = select_findings(search);
-	if (!error)
-		single = compare_has_unexplained_code(search);
-	if (!error && single)
-		error = select_with_opcodes(search);
-	return error ? error : narrow_findings(search, single);
-}
-
-/* Settle the values of findings that leave much, and select what is visible with these.  What was found
- * before is kept if less is likely with what has evidence then. */
-static struct pesa_error *settle_values(struct compare_search *search)
-{
-	struct before before;
-	bool any = false;
-	struct pesa_error *error = keep_before(search, &before);
-
-	if (!error)
-		error = compare_settle_values(search, &any);
-	if (!error && any)
-		error = compare_select_forward(search);
-	if (!error && any)
-		error = compare_weigh_evidence(search);
-	if (!error && any)
-		error = keep_likelier(search, &before);
-	if (!error && any)
-		error = compare_weigh_opcodes(search, NULL);
-	compare_state_free(before.state);
-	return error;
-}
-
-static struct pesa_error *find_all(struct compare_search *search)
-{
-	struct pesa_compare *compare = search->compare;
-	struct pesa_error *error = select_all(search);
-	bool explained;
-
-	if (!error && compare->findings && compare_has_uncertain_regions(search))
-		error = settle_values(search);
-	/* No finding lacks evidence, and no region is off beside the findings. */
-	explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
-		    compare_misfit_is_usual(search);
-	compare->far = !error && !explained && compare_is_far(search);
-	if (explained) {
-		pesa_mca_model_free(compare->tentative);
-		compare->tentative = NULL;
-	}
-	if (error)
-		return error;
-	/* Before ties, which explain what the findings do, and not what is left beside these. */
-	compare_name_nearest(search);
-	return compare_tie_opcodes(search);
-}
-
-static struct pesa_error *find_plainly(struct compare_search *search)
-{
-	search->plain = true;
-	return find_all(search);
-}
-
-/* Set the tentative model to that of all findings, whatever the evidence for them. */
-static struct pesa_error *find_tentatively(struct compare_search *search)
-{
-	struct pesa_compare *compare = search->compare;
-	struct pesa_error *error;
-
-	search->trusting = true;
-	error = select_forward(search);
-	if (!error && compare_has_unexplained_code(search)) {
-		error = compare_list_opcodes(search);
-		if (!error)
-			error = select_forward(search);
-	}
-	if (!error && compare->findings)
-		error = pesa_mca_model_vary(compare->model, &compare->tentative);
-	return error;
 }
 
 /* Infer findings with `find`, and with what has been chosen for the paths. */
@@ -329,7 +74,7 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);
 	if (!error)
-		error = distance_of(compare, &search.at_first);
+		error = compare_distance_left(compare, &search.at_first);
 	if (!error)
 		error = compare_screen_choose(&search);
 	if (!error)
@@ -440,7 +185,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 							.ambiguous = node->ambiguous};
 	}
 	compare_block_losses(compare, outcome->loss);
-	return distance_of(compare, &outcome->distance);
+	return compare_distance_left(compare, &outcome->distance);
 }
 
 /* Move it back, in place of the present one, and predict. */
@@ -559,7 +304,7 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 		error = search_once(compare, find);
 	}
 	if (!error)
-		error = distance_of(compare, &distance);
+		error = compare_distance_left(compare, &distance);
 	more = compare->findings > before->findings;
 	*nearer = !error && compare->findings &&
 		  distance < (more ? NEARER_MORE : NEARER) * before->distance;
@@ -587,7 +332,7 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 	pesa_mca_model_free(compare->model);
 	compare->model = NULL;
 	if (!error && !is_chosen_alike(compare, options, &before))
-		error = search_from(compare, original, options, find_all, &before, nearer);
+		error = search_from(compare, original, options, compare_find_all, &before, nearer);
 	if (!error && !*nearer)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
@@ -636,9 +381,9 @@ static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 		if (!error)
 			error = compare_predict_all(compare, options);
 		if (!error)
-			error = search_once(compare, find_tentatively);
+			error = search_once(compare, compare_find_tentatively);
 		if (!error)
-			error = distance_of(compare, &distance);
+			error = compare_distance_left(compare, &distance);
 		if (!error && compare->tentative && distance < nearest->distance) {
 			nearest->distance = distance;
 			nearest->kinds = compare->kinds;
@@ -693,7 +438,8 @@ static struct pesa_error *search_nearest(struct pesa_compare *compare,
 	compare->kinds = nearest->kinds;
 	options->directions = nearest->directions;
 	if (!error)
-		error = search_from(compare, original, options, find_plainly, &before, &nearer);
+		error = search_from(compare, original, options, compare_find_plainly, &before,
+				    &nearer);
 	if (!error && !nearer)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
@@ -709,7 +455,7 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 
 	if (error)
 		return error;
-	error = search_once(compare, find_all);
+	error = search_once(compare, compare_find_all);
 	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++) {
 		if (compare_is_exhausted(compare))
 			break;

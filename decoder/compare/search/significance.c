@@ -2,7 +2,7 @@
 /* Whether a candidate is visible, likely and significant, and why it is not.  See search.h. */
 #include <math.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 #define SIZE_PENALTY 4.0  /* twice the log-likelihood, for a number that is doubled */
 #define WIDER	     0.5  /* of that, for several SchedWrites or single opcodes */
@@ -23,8 +23,8 @@
 static bool is_present(const struct compare_search *search,
 		       const struct compare_candidate *candidate, double deviations)
 {
-	return !candidate->screened && candidate->error > 0 && candidate->gain > 0 &&
-	       candidate->theta / candidate->error > deviations &&
+	return !candidate->postponed && !candidate->screened && candidate->error > 0 &&
+	       candidate->gain > 0 && candidate->theta / candidate->error > deviations &&
 	       candidate->shifted * fabs(candidate->theta) >= COMPARE_SHARE_LEAST * search->core;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 /* The state of a candidate, for the present model. */
 struct candidate_state {

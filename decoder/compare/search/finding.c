@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 #define TIE_GAIN    0.9 /* minimum gain of a tie, relative to the best candidate */
 #define TIE_OPCODES 0.7 /* likewise, of opcodes alone, which take turns in a chain of dependences */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 #define SHIFT_LEAST 0.05
 #define SHIFT_USUAL 0.1 /* in random programs */

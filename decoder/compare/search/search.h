@@ -30,17 +30,21 @@
  * 	      |
  * 	 opcodes.c                 the number that each opcode of a finding shows; opcodes that
  * 	      |                    contradict the finding are removed from it
+ * 	      |
+ * 	 selection.c               all this again, each finding being selected last: what is
+ * 	      |                    found is kept if it is likelier
  * 	      v
- * 	 findings                  state.c saves and restores the state of the search
+ * 	 findings                  find.c: other choices for the paths; state.c saves and
+ * 	                           restores the state of the search
  *
  * struct compare_search is the state of the search; candidates and their effects are in fit.h.
  */
 #ifndef DECODER_COMPARE_SEARCH_H
 #define DECODER_COMPARE_SEARCH_H
 
-#include "decoder/compare/fit.h"
+#include "decoder/compare/search/fit.h"
 #include "decoder/compare/misfit.h"
-#include "decoder/compare/tried.h"
+#include "decoder/compare/search/tried.h"
 
 struct compare_region_sum {
 	double predicted, measured; /* core time, cycles */
@@ -193,6 +197,17 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
  * effect as screened. */
 struct pesa_error *compare_screen_choose(struct compare_search *search);
 void compare_screen_free(struct compare_screen *screen);
+
+/* ---- Selection (selection.c) ----------------------------------------------------------------- */
+
+/* Sum over basic blocks of |measured - predicted| core time; cycles. */
+struct pesa_error *compare_distance_left(const struct pesa_compare *compare, double *distance);
+/* Find what is wrong with the model. */
+struct pesa_error *compare_find_all(struct compare_search *search);
+/* The same where nothing waits, and nothing is uncertain. */
+struct pesa_error *compare_find_plainly(struct compare_search *search);
+/* Set the tentative model to that of all findings, whatever the evidence for them. */
+struct pesa_error *compare_find_tentatively(struct compare_search *search);
 
 /* ---- Significance (significance.c) ----------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 #define PASSES_MAX    2	  /* over all findings, and over all exchanges */
 #define STARTS_MAX    2	  /* selections tried without the same findings */

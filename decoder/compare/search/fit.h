@@ -59,7 +59,8 @@ struct compare_candidate {
 	double beside, beside_blocks;
 	/* Of a finding: by how much it makes the differences likelier beside the others; twice the logarithm. */
 	double likelier;
-	bool stays; /* explains all beside the others, of which some were removed */
+	bool postponed; /* not selected for the present: another beginning is tried (selection.c) */
+	bool stays;	/* explains all beside the others, of which some were removed */
 };
 
 /* Residual of an instruction. */

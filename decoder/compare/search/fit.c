@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/fit.h"
+#include "decoder/compare/search/fit.h"
 #include "decoder/compare/misfit.h"
 
 #define ROUNDS	     6

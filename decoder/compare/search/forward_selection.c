@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 #define ROUNDS_MAX  24	/* findings, and improved values of findings */
 #define TRIALS_MAX  16	/* values tried for one candidate */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/tried.h"
+#include "decoder/compare/search/tried.h"
 
 #define BYTES_MAX (128u << 20)
 

@@ -9,7 +9,7 @@
 #ifndef DECODER_COMPARE_TRIED_H
 #define DECODER_COMPARE_TRIED_H
 
-#include "decoder/compare/fit.h"
+#include "decoder/compare/search/fit.h"
 
 struct compare_tried_effect;
 

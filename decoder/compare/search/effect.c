@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search.h"
+#include "decoder/compare/search/search.h"
 
 #define FAR 2.0 /* times the effect of a step, from where the step is much too small */
 
@@ -427,7 +427,7 @@ struct pesa_error *compare_try_opcode(struct compare_search *search,
 
 /* Instructions executed on models, after which nothing is begun that can be left out.  So much takes 13 s on
  * two processors; one search in about thirty of random programs with several deviations is longer. */
-#define EFFORT_MAX 64000000
+#define EFFORT_MAX 128000000
 
 bool compare_is_exhausted(struct pesa_compare *compare)
 {
