@@ -59,13 +59,14 @@
 
 /*
  * A number that becomes worse and makes the program faster: in order the one may keep the other from waiting.
- * Out of order it is an accident of which instruction is served first, and needs more certainty.
+ * Out of order it is an accident of which instruction is served first: it needs more certainty, and explains
+ * most of what it touches.
  */
 #define PARADOX_LEAST	   0.003 /* of the core time */
 #define PARADOX_DEVIATIONS 9.0
-/* One that explains most of so large an effect is none. */
-#define PARADOX_LARGE	  0.1 /* of the core time */
-#define PARADOX_EXPLAINED 0.8 /* of instructions and of blocks */
+#define PARADOX_EXPLAINED  0.8 /* of instructions and of blocks */
+/* One that does so for so large an effect is none. */
+#define PARADOX_LARGE 0.1 /* of the core time */
 
 /*
  * What makes all differences so much likelier, less the penalty for the size of the change, is no accident,
@@ -501,8 +502,8 @@ static bool is_paradox(const struct compare_search *search,
 	bool large = slower <= -PARADOX_LARGE * search->core && part >= PARADOX_EXPLAINED;
 
 	return pesa_mca_model_is_out_of_order(search->original) &&
-	       slower < -PARADOX_LEAST * search->core && finding->deviations < PARADOX_DEVIATIONS &&
-	       !large;
+	       slower < -PARADOX_LEAST * search->core && !large &&
+	       (finding->deviations < PARADOX_DEVIATIONS || part < PARADOX_EXPLAINED);
 }
 
 /* Single opcodes come first: a whole entry explains a part of what one of them does. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One search, with what has been chosen for the paths: see search.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 
 /* Of what all findings explain of basic blocks, by those for which there is evidence. */
 #define EXPLAINED_LEAST 0.9
-#define BEGINNINGS_MAX	4    /* findings that are selected last in another search */
+#define LIKELIER_LEAST	5.0 /* what findings have to make the measurement together, less penalties */
+#define BEGINNINGS_MAX	4   /* findings that are selected last in another search */
 #define LIKELIER	12.0 /* less penalties, what another search has to find: twice the logarithm */
 
 struct pesa_error *compare_distance_left(const struct pesa_compare *compare, double *distance)
@@ -288,6 +290,24 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
 
+/* Out of order, what makes the measurement hardly likelier than the model as it is is chance. */
+static struct pesa_error *refuse_unlikely(struct compare_search *search,
+					  const struct compare_state *first)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_compare_unexplained *nearest = &compare->unexplained;
+
+	if (!pesa_mca_model_is_out_of_order(search->original) ||
+	    compare_score(search) >= search->score_at_first + LIKELIER_LEAST)
+		return NULL;
+	if (!*nearest->change) {
+		snprintf(nearest->change, sizeof(nearest->change), "%s",
+			 compare->finding[0].change);
+		nearest->refusal = PESA_COMPARE_UNLIKELY;
+	}
+	return compare_state_restore(search, first);
+}
+
 struct pesa_error *compare_find_all(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
@@ -301,6 +321,8 @@ struct pesa_error *compare_find_all(struct compare_search *search)
 		error = settle_values(search);
 	if (!error && compare->findings)
 		error = begin_otherwise(search, first);
+	if (!error && compare->findings)
+		error = refuse_unlikely(search, first);
 	compare_state_free(first);
 	/* No finding lacks evidence, and no region is off beside the findings. */
 	explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
