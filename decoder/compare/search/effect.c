@@ -425,8 +425,8 @@ struct pesa_error *compare_try_opcode(struct compare_search *search,
 
 /* ---- Effort ---------------------------------------------------------------------------------- */
 
-/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes 13 s on
- * two processors; one search in about thirty of random programs with several deviations is longer. */
+/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes some 26 s
+ * on two processors; a few of a hundred searches in random programs with several deviations are longer. */
 #define EFFORT_MAX 128000000
 
 bool compare_is_exhausted(struct pesa_compare *compare)

@@ -285,8 +285,6 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 	search->lacking = best.lacking;
 	search->trusting = trusting;
 	compare_state_free(best.state);
-	if (!error)
-		error = compare_weigh_evidence(search);
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
 
