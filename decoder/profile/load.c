@@ -318,6 +318,20 @@ static struct pesa_error *report_branches(struct profile_loader *loader,
 	return error;
 }
 
+/* A sample as the listener gets it, without what only the sample itself has. */
+static struct pesa_profile_sample sample_of(struct profile_loader *loader,
+					    const struct pesa_record *record,
+					    const struct pesa_times *times)
+{
+	return (struct pesa_profile_sample){
+		.record = record,
+		.capabilities = profile_capabilities_of(loader),
+		.samples = times->samples,
+		.period = times->periods,
+		.periods_squared = times->periods_squared,
+	};
+}
+
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
  * only for listeners that need them. */
 static struct pesa_error *report_sample(struct profile_loader *loader, struct pesa_sample sample,
@@ -338,20 +352,14 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 					       &sample);
 	if (error)
 		return error;
-	reported = (struct pesa_profile_sample){
-		.record = record,
-		.capabilities = profile_capabilities_of(loader),
-		.pid = sample.pid,
-		.tid = sample.tid,
-		.cpu = sample.cpu,
-		.cgroup = sample.cgroup,
-		.time = sample.time,
-		.samples = times->samples,
-		.period = times->periods,
-		.periods_squared = times->periods_squared,
-		.callchain = sample.callchain,
-		.callchain_count = sample.callchain_count,
-	};
+	reported = sample_of(loader, record, times);
+	reported.pid = sample.pid;
+	reported.tid = sample.tid;
+	reported.cpu = sample.cpu;
+	reported.cgroup = sample.cgroup;
+	reported.time = sample.time;
+	reported.callchain = sample.callchain;
+	reported.callchain_count = sample.callchain_count;
 	if (listener->sample)
 		error = listener->sample(listener->context, &reported);
 	if (!error && listener->group)
@@ -359,21 +367,20 @@ static struct pesa_error *report_sample(struct profile_loader *loader, struct pe
 	return error ? error : report_branches(loader, &sample, record, times);
 }
 
-/* Count a sample's record in the table. */
+/* Count a record in the table.  Where that is full, what it has is walked first. */
 static struct pesa_error *count_record(struct profile_loader *loader,
 				       const struct pesa_record *record, uint32_t group,
-				       const struct pesa_sample *sample,
+				       uint32_t pid, const uint8_t *branches, uint64_t branch_count,
 				       const struct pesa_times *times)
 {
-	const struct pesa_layout *layout = layout_of(loader, sample->pid);
-	uint64_t branches = has_call_stack(loader, sample) ? 0 : sample->branch_count;
+	const struct pesa_layout *layout = layout_of(loader, pid);
 
 	for (;;) {
 		struct pesa_error *error;
 		bool full = false;
 
-		error = pesa_record_table_count(loader->table, record, layout, group,
-						sample->branches, branches, times, &full);
+		error = pesa_record_table_count(loader->table, record, layout, group, branches,
+						branch_count, times, &full);
 		if (error || !full)
 			return error;
 		error = profile_walk_all(loader);
@@ -382,22 +389,23 @@ static struct pesa_error *count_record(struct profile_loader *loader,
 	}
 }
 
-/* Count the first sample of its kind.  Returns false, with nothing counted, if there is no room in the
- * table, or no memory. */
-static __attribute__((noinline)) bool count_first(struct profile_loader *loader,
-						  const struct pesa_raw_sample *sample,
-						  const struct pesa_record *record, uint32_t group,
-						  uint64_t period)
+/* Count the record of a sample. */
+static struct pesa_error *count_sample(struct profile_loader *loader,
+				       const struct pesa_record *record, uint32_t group,
+				       const struct pesa_sample *sample,
+				       const struct pesa_times *times)
 {
-	const struct pesa_times once = pesa_times_once(period);
-	struct pesa_error *error;
-	bool counted, full = false;
+	uint64_t branches = has_call_stack(loader, sample) ? 0 : sample->branch_count;
 
-	error = pesa_record_table_count(loader->table, record, layout_of(loader, sample->pid),
-					group, NULL, 0, &once, &full);
-	counted = !error && !full;
-	pesa_error_free(error);
-	return counted;
+	return count_record(loader, record, group, sample->pid, sample->branches, branches, times);
+}
+
+/* Count the first sample of its kind that the reader offers. */
+static __attribute__((noinline)) struct pesa_error *
+count_first(struct profile_loader *loader, const struct pesa_raw_sample *sample,
+	    const struct pesa_record *record, uint32_t group, const struct pesa_times *once)
+{
+	return count_record(loader, record, group, sample->pid, NULL, 0, once);
 }
 
 /* Whether the sample is of a process or thread that is not loaded. */
@@ -461,7 +469,7 @@ static struct pesa_error *take_counted(struct profile_loader *loader,
 	if (!countable)
 		return NULL;
 	error = report_sample(loader, *whole, &record, &times, &group);
-	return error ? error : count_record(loader, &record, group, whole, &times);
+	return error ? error : count_sample(loader, &record, group, whole, &times);
 }
 
 /* Take a sample of a chosen event. */
@@ -502,36 +510,30 @@ static struct pesa_error *take_sample(struct profile_loader *loader,
 	if (!countable)
 		return NULL;
 	error = report_sample(loader, *whole, &record, &once, &group);
-	return error ? error : count_record(loader, &record, group, whole, &once);
+	return error ? error : count_sample(loader, &record, group, whole, &once);
 }
 
-/* Get the group of an offered sample, which has no call chain, from the listener.  False: it failed. */
-static bool group_of_offered(struct profile_loader *loader, const struct pesa_raw_sample *sample,
-			     const struct pesa_record *record, uint64_t period, uint32_t *group)
+/* Get the group of an offered sample, which has no call chain, from the listener. */
+static struct pesa_error *group_of_offered(struct profile_loader *loader,
+					   const struct pesa_raw_sample *sample,
+					   const struct pesa_record *record,
+					   const struct pesa_times *times, uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
-	const struct pesa_profile_sample reported = {
-		.record = record,
-		.capabilities = profile_capabilities_of(loader),
-		.pid = sample->pid,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.time = sample->time,
-		.samples = 1,
-		.period = period,
-		.periods_squared = pesa_times_once(period).periods_squared,
-	};
-	struct pesa_error *error = listener->group(listener->context, &reported, group);
+	struct pesa_profile_sample reported = sample_of(loader, record, times);
 
-	pesa_error_free(error);
-	return !error;
+	reported.pid = sample->pid;
+	reported.tid = sample->tid;
+	reported.cpu = sample->cpu;
+	reported.time = sample->time;
+	return listener->group(listener->context, &reported, group);
 }
 
 /*
  * Count a sample that the reader offers, without decoding it.  Only records that have the hardware's
  * details can be counted so: nothing but the raw payload is needed for their totals.  Returns false,
- * with nothing counted, if take_sample() has to take the whole sample: another record, or one for
- * which there is no room in the table or no memory.  It counts the sample again and returns the error.
+ * with nothing counted, if it is another record, and take_sample() has to take the whole sample.  An error
+ * becomes loader->failed.
  *
  * This runs once for every sample.
  */
@@ -552,15 +554,13 @@ static inline bool count_offered(struct profile_loader *loader,
 		return false;
 	once = pesa_times_once(period_of(loader, sample));
 	countable = is_period_countable(loader, once.periods);
-	if (countable && listener && listener->group &&
-	    !group_of_offered(loader, sample, &record, once.periods, &group))
-		return false;
-	if (countable &&
-	    !pesa_record_table_count_again(loader->table, &record, layout_of(loader, sample->pid),
-					   group, once.periods) &&
-	    !count_first(loader, sample, &record, group, once.periods))
-		return false;
 	add_to_totals(loader, &record, &once, countable);
+	if (countable && listener && listener->group)
+		loader->failed = group_of_offered(loader, sample, &record, &once, &group);
+	if (countable && !loader->failed &&
+	    !pesa_record_table_count_again(loader->table, &record, layout_of(loader, sample->pid),
+					   group, once.periods))
+		loader->failed = count_first(loader, sample, &record, group, &once);
 	return true;
 }
 
@@ -674,7 +674,7 @@ static bool take_offered(void *context, const struct pesa_raw_sample *sample)
 	struct profile_loader *loader = context;
 
 	/* Events that wait for this sample's time, and attributes not chosen yet, come first. */
-	if (pesa_spaces_due(loader->profile->spaces) != UINT64_MAX ||
+	if (loader->failed || pesa_spaces_due(loader->profile->spaces) != UINT64_MAX ||
 	    sample->attribute >= loader->attributes || !loader->chosen[sample->attribute] ||
 	    !count_offered(loader, sample))
 		return false;
@@ -688,14 +688,14 @@ static struct pesa_error *take_events(struct profile_loader *loader)
 
 	if (!needs_whole_samples(loader))
 		pesa_perfdata_offer_raw(loader->reader, take_offered, loader);
-	while (pesa_perfdata_next(loader->reader, &event) > 0) {
+	while (pesa_perfdata_next(loader->reader, &event) > 0 && !loader->failed) {
 		struct pesa_error *error = take_event(loader, &event);
 
 		if (error)
 			return error;
 		count_event(loader);
 	}
-	return profile_walk_all(loader);
+	return loader->failed ? loader->failed : profile_walk_all(loader);
 }
 
 /* ---- Loading -------------------------------------------------------------------------------- */

@@ -48,7 +48,8 @@ struct profile_loader {
 	uint64_t mappings;		/* in layouts created since the table was last emptied */
 	struct pesa_unwinder *unwinder; /* NULL: call chains are not needed */
 	struct hardware_stack hardware_stack;
-	bool *located; /* by dso: located by a listener */
+	struct pesa_error *failed; /* of an offered sample */
+	bool *located;		   /* by dso: located by a listener */
 	uint32_t located_count;
 
 	/* The process of the last sample. */
