@@ -187,4 +187,8 @@ for what, line, broken, expected in (
     found, output, errors = mca("nop\n", "-mcpu=MODEL", model="\n".join(lines) + "\n")
     check(found == 1 and f"example.model:{line}: " in errors and expected in errors, f"a model with {what}", errors)
 
+# A pipe can be read only once.
+piped = subprocess.run([PESA, "mca", "-mcpu=sifive-u74", "/dev/stdin"], input="add a0, a0, a1\n", capture_output=True, text=True)
+check(piped.returncode == 0 and piped.stdout == mca("add a0, a0, a1\n", "-mcpu=sifive-u74")[1], "a pipe that is named as a file", piped)
+
 end()

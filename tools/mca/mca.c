@@ -37,13 +37,11 @@ static struct pesa_error *read_input(const struct mca_settings *settings, const 
 		.length = settings->path_length,
 		.instruments = !settings->disable_instruments,
 	};
-	struct pesa_error *error;
 
 	if (settings->symbol || settings->range || settings->hex || settings->trace ||
 	    settings->profile)
 		return mca_program_read(&program_options, source);
-	error = mca_source_check(settings->path);
-	return error ? error : mca_source_read(&source_options, source);
+	return mca_source_read(&source_options, source);
 }
 
 /* Apply --set to the model; for --what-if open a second one, and apply both to it. */

@@ -19,54 +19,46 @@ struct pesa_error *mca_source_whole(struct mca_source *source, bool instruments)
 	return mca_markers_apply(&reader);
 }
 
-struct pesa_error *mca_source_check(const char *path)
+/* Read to the end.  A file that begins as an ELF file is refused; standard input is not looked at. */
+static struct pesa_error *read_stream(FILE *file, const char *path, char **text, size_t *size)
 {
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : NULL;
-	char magic[4] = "";
-	bool elf;
+	static const char elf[] = {0x7f, 'E', 'L', 'F'};
+	struct stat status;
+	size_t room = 0;
 
-	if (!file) /* the caller reports this when it reads the file */
-		return NULL;
-	elf = fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
-	      !memcmp(magic, "\177ELF", sizeof(magic));
-	fclose(file);
-	if (!elf)
-		return NULL;
-	return pesa_error_create(
-		PESA_ERROR_ARGUMENT,
-		"%s is an ELF file: choose a part with --symbol, --range or --branch-trace", path);
+	if (!fstat(fileno(file), &status) && S_ISDIR(status.st_mode))
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: is a directory", path);
+	do {
+		if (*size + 1 >= room) {
+			char *larger = realloc(*text, room = 2 * room + 65536);
+
+			if (!larger)
+				return pesa_error_no_memory();
+			*text = larger;
+		}
+		*size += fread(*text + *size, 1, room - *size - 1, file);
+		if (file != stdin && *size >= sizeof(elf) && !memcmp(*text, elf, sizeof(elf)))
+			return pesa_error_create(PESA_ERROR_ARGUMENT,
+						 "%s is an ELF file: choose a part with --symbol, "
+						 "--range or --branch-trace",
+						 path);
+	} while (!feof(file) && !ferror(file));
+	return NULL;
 }
 
 static struct pesa_error *read_all(const char *path, char **text, size_t *size)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	struct stat status;
-	size_t room = 0;
+	struct pesa_error *error;
 
 	*text = NULL;
 	*size = 0;
 	if (!file)
 		return pesa_error_system(errno, "%s: cannot open", path);
-	if (!fstat(fileno(file), &status) && S_ISDIR(status.st_mode)) {
-		fclose(file);
-		return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: is a directory", path);
-	}
-	do {
-		if (*size + 1 >= room) {
-			char *larger = realloc(*text, room = 2 * room + 65536);
-
-			if (!larger) {
-				if (file != stdin)
-					fclose(file);
-				return pesa_error_no_memory();
-			}
-			*text = larger;
-		}
-		*size += fread(*text + *size, 1, room - *size - 1, file);
-	} while (!feof(file) && !ferror(file));
+	error = read_stream(file, path, text, size);
 	if (file != stdin)
 		fclose(file);
-	return NULL;
+	return error;
 }
 
 static struct pesa_error *read_text(struct mca_reader *reader, const char *text, size_t size)

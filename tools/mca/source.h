@@ -37,8 +37,6 @@ struct mca_source_options {
 	bool skip_rejected; /* leave out what the assembler rejects, with a warning */
 };
 
-/* Returns an error if a file that is to be read as assembly is an ELF file. */
-struct pesa_error *mca_source_check(const char *path);
 struct pesa_error *mca_source_read(const struct mca_source_options *options,
 				   struct mca_source *source);
 /*
