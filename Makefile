@@ -95,8 +95,8 @@ TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
 FLEET_LDLIBS := $(shell $(PKG_CONFIG) --libs $(FLEET_PACKAGES) 2>/dev/null)
 BROWSE_LDLIBS := $(shell $(PKG_CONFIG) --libs $(BROWSE_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
-comma := ,
 ifeq ($(SAN),1)
+comma := ,
 # With clang, the fuzz targets are linked of the same objects: libFuzzer needs to see which ways they take.
 SANFLAGS := -fsanitize=$(if $(findstring clang,$(CC)),fuzzer-no-link$(comma))address,undefined \
 	-fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -120,11 +120,11 @@ daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources
 # The plugin, the board and what is drawn on terminals are no parts of the program pesa.
 tool_sources := tools/top/command.c tools/fleet/command.c tools/start/commands.c \
 	$(filter-out tools/gen/% tools/vcore/% tools/board/% tools/top/% tools/fleet/% tools/screen/% tools/browse/% tools/start/%,$(call sources_in,tools))
-# The program pesa itself has pesa mca, but for what reads files of programs, and loads the others (tools/start/commands_object.h).
+# The program pesa has only pesa mca, without what reads ELF files, and loads everything else: tools/start/commands_object.h.
 start_sources := $(filter-out tools/start/commands.c,$(wildcard tools/start/*.c)) \
 	$(filter-out tools/mca/program.c tools/mca/object.c tools/mca/path_profile.c,$(wildcard tools/mca/*.c)) \
 	tools/files/paths.c tools/files/temporary_directory.c \
-	$(patsubst %,tools/ui/%.c,json large_pages output_files output_name safe_output standard_output terminal text)
+	$(patsubst %,tools/ui/%.c,json large_pages output_files safe_output standard_output terminal)
 # pesa top, and pesa report on a terminal: programs of their own, which pesa runs.
 browse_sources := $(foreach room,browse screen report groups store table ui files completion perf why plain names,$(wildcard tools/$(room)/*.c)) \
 	tools/compare/setup.c tools/compare/text.c tools/record/virtual_core.c tools/record/emulator.c tools/explain/reasons.c
@@ -253,7 +253,7 @@ $(build_header): FORCE
 	@printf '%s\n' '/* Written by the Makefile. */' '#define PESA_COMMIT "$(COMMIT)"' '#define PESA_BUILT_WITH "$(built_with)"' \
 		'#define PESA_PARTS "$(strip $(parts_with))"' '#define PESA_MISSING_PARTS "$(strip $(parts_without))"' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/start/*.c)): $(build_header)
+$(call object,$(wildcard tools/start/*.c)): $(build_header)
 
 # Comparisons of cycles tell libFuzzer nothing, and a call for each takes two thirds of the time of test_mca_steady.
 ifneq ($(findstring fuzzer,$(SANFLAGS)),)
@@ -301,8 +301,9 @@ $(O)/lib/libpesa.a: $(lib_objects)
 	$(call say,AR,$@)$(AR) qcs --thin $@ $^
 
 # Nothing is left to be found by the program that loads it, but the sanitizers' functions.
-library_flags := -shared -Wl,-soname,$(soname) -Wl,--version-script=decoder/libpesa.map -Wl,-Bsymbolic-functions \
-	-Wl,--gc-sections $(if $(filter 1,$(SAN)),,-Wl,-z,defs)
+shared_flags := -shared $(if $(filter 1,$(SAN)),,-Wl,-z,defs)
+library_flags := $(shared_flags) -Wl,-soname,$(soname) -Wl,--version-script=decoder/libpesa.map -Wl,-Bsymbolic-functions \
+	-Wl,--gc-sections
 $(O)/lib/$(library): $(public_objects) decoder/libpesa.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) $(library_flags) -o $@ $(public_objects) $(LDLIBS_ALL)
@@ -324,8 +325,8 @@ $(O)/bin/pesa: $(start_objects) $(O)/lib/libpesa.a | $(O)/libexec/pesa-commands.
 
 $(O)/libexec/pesa-commands.so: $(tool_objects) $(O)/lib/libpesa.a tools/start/commands_object.map
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -shared -Wl,-Bsymbolic -Wl,--version-script=tools/start/commands_object.map \
-		$(if $(filter 1,$(SAN)),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter-out %.map,$^) $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) $(shared_flags) -Wl,-Bsymbolic -Wl,--version-script=tools/start/commands_object.map \
+		-o $@ $(filter-out %.map,$^) $(LDLIBS_ALL)
 
 $(O)/libexec/pesa-top: screen_libs = $(TOP_LDLIBS)
 $(O)/libexec/pesa-top: $(top_objects) $(O)/lib/libpesa.a

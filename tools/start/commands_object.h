@@ -2,11 +2,12 @@
 /*
  * The program pesa and its shared object pesa-commands.so.
  *
- * The libraries that subcommands are linked with (for ELF files, debugging information, compression) take longer to
- * load than `pesa mca` takes to analyse a block.  So the program has what that needs, and is linked with neither of
- * them; all subcommands are in a shared object beside pesa's other files, which it loads for everything else, and in
- * which `pesa mca` finds its own functions for programs and object files.  Both have a copy of the code that they share:
- * neither uses names of the other but those below.
+ * Libraries for ELF files, debugging information and compression take longer to load than `pesa mca` takes to analyse
+ * a block.  So the program is linked without them, and has only `pesa mca`.  The shared object has all subcommands, and
+ * the program loads it for any other one, and when `pesa mca` has to read a program or an object file.
+ *
+ * Code that both need is in both, each with its own static variables.  The program calls the object by the table below;
+ * the object does not call the program.
  */
 #ifndef TOOLS_START_COMMANDS_OBJECT_H
 #define TOOLS_START_COMMANDS_OBJECT_H

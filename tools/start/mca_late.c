@@ -5,7 +5,7 @@
  */
 #include "tools/start/commands_object.h"
 
-/* That there is no memory is a constant of either, which only it does not free. */
+/* "Out of memory" is a static variable, and pesa_error_free() knows only that of its own copy of the code. */
 static struct pesa_error *own(struct pesa_error *error)
 {
 	return error && error->code == PESA_ERROR_NO_MEMORY ? pesa_error_no_memory() : error;

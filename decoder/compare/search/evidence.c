@@ -499,11 +499,11 @@ static bool is_paradox(const struct compare_search *search,
 	double slower = worse ? -touched->sum : touched->sum;
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double part = fmin(finding->explained, finding->explained_blocks);
-	bool large = slower <= -PARADOX_LARGE * search->core && part >= PARADOX_EXPLAINED;
 
 	return pesa_mca_model_is_out_of_order(search->original) &&
-	       slower < -PARADOX_LEAST * search->core && !large &&
-	       (finding->deviations < PARADOX_DEVIATIONS || part < PARADOX_EXPLAINED);
+	       slower < -PARADOX_LEAST * search->core &&
+	       (part < PARADOX_EXPLAINED || (finding->deviations < PARADOX_DEVIATIONS &&
+					     slower > -PARADOX_LARGE * search->core));
 }
 
 /* Single opcodes come first: a whole entry explains a part of what one of them does. */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/search/fit.h"
 #include "decoder/compare/misfit.h"
+#include "decoder/compare/search/fit.h"
 
 #define ROUNDS	     6
 #define HUBER	     2.0 /* deviations beyond which an observation gets less weight */

@@ -42,8 +42,8 @@
 #ifndef DECODER_COMPARE_SEARCH_H
 #define DECODER_COMPARE_SEARCH_H
 
-#include "decoder/compare/search/fit.h"
 #include "decoder/compare/misfit.h"
+#include "decoder/compare/search/fit.h"
 #include "decoder/compare/search/tried.h"
 
 struct compare_region_sum {

@@ -246,9 +246,7 @@ static struct pesa_error *select_last(struct compare_search *search,
 	if (!error)
 		error = complete ? select_without_evidence(search) : select_forward(search);
 	postpone(search, candidate, false);
-	if (!error)
-		error = select_without_evidence(search);
-	return error ? error : ask_for_evidence(search);
+	return error ? error : select_findings(search);
 }
 
 /*
@@ -259,9 +257,8 @@ static struct pesa_error *select_last(struct compare_search *search,
 static struct pesa_error *begin_otherwise(struct compare_search *search,
 					  const struct compare_state *first)
 {
-	const bool trusting = search->trusting;
 	unsigned int finding[BEGINNINGS_MAX], count = 0;
-	struct before best, next = {0};
+	struct before best, next;
 	bool better = false;
 	struct pesa_error *error = keep_before(search, &best);
 
@@ -283,7 +280,6 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 	if (!error)
 		error = compare_state_restore(search, best.state);
 	search->lacking = best.lacking;
-	search->trusting = trusting;
 	compare_state_free(best.state);
 	return error ? error : compare_weigh_opcodes(search, NULL);
 }
