@@ -425,9 +425,10 @@ struct pesa_error *compare_try_opcode(struct compare_search *search,
 
 /* ---- Effort ---------------------------------------------------------------------------------- */
 
-/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes some 26 s
- * on two processors; a few of a hundred searches in random programs with several deviations are longer. */
-#define EFFORT_MAX 128000000
+/* Instructions executed on models, after which nothing is begun that can be left out.  So much takes some 10 s
+ * on two processors.  With three times as many, two of 25 searches in random programs with three to five
+ * deviations found something else: one deviation more, and one less. */
+#define EFFORT_MAX 40000000
 
 bool compare_is_exhausted(struct pesa_compare *compare)
 {
