@@ -5,7 +5,7 @@
 #
 # MIRROR: the URL of Debian's packages (default: the mirror of this machine's apt); the security suite is beside it.
 
-cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pesa/fresh
+cache=$("$top/tools/cache-folder")/fresh
 MIRROR=${MIRROR:-$("$top/tools/apt-mirror")}
 MIRROR=${MIRROR:-http://deb.debian.org/debian}
 

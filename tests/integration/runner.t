@@ -24,7 +24,7 @@ def run(tests, offered, part="integration", **variables):
     shutil.rmtree(work)
     for folder in ("tests/integration", "tests/system", "tools/board", "programs", "build/tests"):
         os.makedirs(os.path.join(work, folder))
-    for name in ("tests/run", "tests/keep_output", "tests/keep_compiled", "tools/dependencies"):
+    for name in ("tests/run", "tests/keep_output", "tests/keep_compiled", "tools/dependencies", "tools/cache-folder"):
         shutil.copy(os.path.join(TOP, name), os.path.join(work, name))
     scripts = {f"tests/integration/{name}": body for name, body in tests.items()}
     for name in ("tools/programs", "tools/emulator", "tools/board/build", "tools/board/pesa", "tools/board/series"):

@@ -15,7 +15,7 @@ export LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
 : "${tool:=tools/board/$name}" "${packages:=board}"
 
-cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pesa/board
+cache=$("$top/tools/cache-folder")/board
 jobs=${JOBS:-$(nproc 2>/dev/null || echo 1)}
 unused_days=14 # directories that were not used for this many days are removed
 
