@@ -6,6 +6,7 @@
 
 #include "decoder/compare/inside.h"
 #include "decoder/compare/misfit.h"
+#include "decoder/compare/waits.h"
 #include "pesa/record.h"
 
 #define PATHS_DEFAULT	  400
@@ -122,6 +123,9 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
 		.scheduling_class = node->class < 0 ? NULL : name_of(compare->base, node->class),
 		.time = node->time,
 		.predicted = NAN,
+		.waiting = node->ambiguous			   ? PESA_COMPARE_MAY_WAIT
+			   : node->waits != COMPARE_WAITS_AS_CODED ? PESA_COMPARE_WAITS
+								   : PESA_COMPARE_WAITS_AS_CODED,
 	};
 	if (node->measured)
 		instruction->executions = pesa_estimate_executions(compare->profile, node->measured,
@@ -403,6 +407,33 @@ static void sum_unexplained(struct pesa_compare *compare)
 	compare->unexplained.regions = more->regions;
 }
 
+/* ---- What was chosen ------------------------------------------------------------------------- */
+
+static void say_what_was_chosen(struct pesa_compare *compare,
+				const struct compare_path_options *options)
+{
+	static const char *const directions[COMPARE_DIRECTIONS] = {
+		[COMPARE_EVENLY] = "evenly",
+		[COMPARE_AT_RANDOM] = "at random",
+		[COMPARE_IN_RUNS] = "in runs",
+	};
+	struct pesa_compare_chosen *chosen = &compare->totals.chosen;
+
+	*chosen = (struct pesa_compare_chosen){
+		.directions = directions[options->directions],
+		.store_sets = compare->code.in_sets,
+		.units_in_order = compare->predictor.ordered_cycles,
+	};
+	for (size_t i = 0; i < compare->results; i++)
+		for (size_t k = 0; k < compare->result[i].count; k++) {
+			const struct pesa_compare_instruction *one =
+				pesa_compare_instruction(compare, &compare->result[i], k);
+
+			chosen->waiting += one->waiting == PESA_COMPARE_WAITS;
+			chosen->perhaps += one->waiting == PESA_COMPARE_MAY_WAIT;
+		}
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_symbols *symbols)
@@ -452,8 +483,10 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 						     node->occurrences * node->executions;
 	}
 	error = fill_regions(compare, symbols);
-	if (!error)
+	if (!error) {
+		say_what_was_chosen(compare, &options);
 		error = judge(compare);
+	}
 	if (!error)
 		sum_unexplained(compare);
 	return error;

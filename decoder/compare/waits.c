@@ -182,17 +182,19 @@ static struct pesa_error *measure_latencies(struct waits *waits, struct compare_
 }
 
 /*
- * A store that writes fewer bytes than a load reads cannot forward to it.  Where the store's address
- * varies, the load overlaps with it in a part of its executions, and then waits until the store is in
- * the cache.  That part is the one which gives the measured time.  `never`, `always`: the load's excess
- * without waiting, and if it waits in each execution.
+ * A load may wait in a part of its executions: where a store that writes fewer bytes than it reads, and so
+ * cannot forward to it, overlaps with it only sometimes, or where the core expects only at times that it
+ * reads what a store wrote (a function that copies, called for other data).  That part is the one which
+ * gives the measured time.  `never`, `always`: the load's excess without waiting, and if it waits in each
+ * execution.
  */
 static struct pesa_error *try_sometimes(struct waits *waits, struct compare_node *node,
-					double never, double always, double *distance)
+					enum compare_waits kind, double never, double always,
+					double *distance)
 {
 	if (!(always < 0) || never < SOMETIMES * (never - always))
 		return NULL;
-	node->waits = COMPARE_WAITS_CACHE;
+	node->waits = (uint8_t)kind;
 	node->waits_part = never / (never - always);
 	return measure(waits, distance);
 }
@@ -206,7 +208,8 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	double part, excess = expected_of(waits, node, &part);
 	double nearest = *distance - part * excess, longer = INFINITY;
 	double waiting = 0, in_block = INFINITY; /* differences of instructions */
-	double always = 0, part_waiting = 1, remains = INFINITY, now = INFINITY;
+	double always[COMPARE_WAITS_KINDS] = {0}, part_waiting = 1;
+	double remains = INFINITY, now = INFINITY;
 	struct pesa_error *error = NULL;
 
 	for (enum compare_waits kind = COMPARE_WAITS_AS_CODED + 1;
@@ -226,15 +229,16 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 			remains = fabs(left);
 			waiting = distance_in_block(waits, node);
 		}
-		if (kind == COMPARE_WAITS_CACHE)
-			always = left;
+		always[kind] = left;
 	}
-	if (!error && best == COMPARE_WAITS_AS_CODED && stalls && node->wide) {
+	if (!error && best == COMPARE_WAITS_AS_CODED && stalls) {
+		enum compare_waits kind = node->wide ? COMPARE_WAITS_CACHE : COMPARE_WAITS_ISSUE;
+
 		now = INFINITY;
-		error = try_sometimes(waits, node, excess, always, &now);
+		error = try_sometimes(waits, node, kind, excess, always[kind], &now);
 		if (now < nearest) {
 			nearest = now;
-			best = COMPARE_WAITS_CACHE;
+			best = kind;
 			part_waiting = node->waits_part;
 			waiting = distance_in_block(waits, node);
 		}
@@ -254,8 +258,10 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		return NULL;
 	if (longer <= nearest + AMBIGUOUS * excess) {
 		/* The measurement does not tell whether the load waits or its opcode is slow, but
-		 * where that explains other basic blocks too. */
-		slow->ambiguous |= *distance - longer <= ELSEWHERE * excess;
+		 * where that explains other basic blocks too.  Some part of waiting explains any
+		 * stall, so that one is no reason for doubt. */
+		slow->ambiguous |= (part_waiting == 1 || node->wide) &&
+				   *distance - longer <= ELSEWHERE * excess;
 		return NULL;
 	}
 	node->waits = (uint8_t)best;

@@ -123,6 +123,18 @@ enum pesa_compare_verdict {
 	PESA_COMPARE_FASTER,  /**< fewer cycles measured than predicted */
 };
 
+/**
+ * Whether a load is predicted to wait for a store that the code does not name.  Addresses are not in a
+ * profile; that it waits is chosen by the measurement.
+ */
+enum pesa_compare_waiting {
+	PESA_COMPARE_WAITS_AS_CODED, /**< only for stores to what it reads, as far as the code tells */
+	PESA_COMPARE_WAITS,	     /**< for the newest store before it */
+	/** Its opcode takes longer than in the model, or a load of its basic block waits: both explain the
+	 * measurement, so neither is predicted. */
+	PESA_COMPARE_MAY_WAIT,
+};
+
 /** An instruction, measured and predicted. */
 struct pesa_compare_instruction {
 	uint32_t dso;				 /**< index in the profile */
@@ -137,6 +149,7 @@ struct pesa_compare_instruction {
 	double predicted_stack[2];	   /**< `predicted`, split into retiring and stalled */
 	struct pesa_estimate difference;   /**< measured - predicted, cycles per execution */
 	enum pesa_compare_verdict verdict; /**< of the difference */
+	enum pesa_compare_waiting waiting; /**< of a load; PESA_COMPARE_MAY_WAIT: of any */
 };
 
 /** A region: an innermost loop, or the part of a function outside of loops. */
@@ -294,7 +307,8 @@ enum pesa_compare_refusal {
 	PESA_COMPARE_IN_PART,	  /**< less than half of its effect was measured */
 	PESA_COMPARE_NOT_DIRECT,  /**< the instructions that it makes slower do not show it */
 	PESA_COMPARE_LEAVES_MUCH, /**< it leaves most differences of what it affects */
-	PESA_COMPARE_UNLIKELY, /**< the change is too large for the differences that it explains */
+	PESA_COMPARE_UNLIKELY,	/**< the change is too large for the differences that it explains */
+	PESA_COMPARE_AMBIGUOUS, /**< a load that waits for a store explains as much */
 	PESA_COMPARE_NO_CANDIDATE, /**< no change of the model explains anything */
 	PESA_COMPARE_REFUSALS,	   /**< how many there are */
 };
@@ -374,6 +388,16 @@ const struct pesa_compare_redirect *pesa_compare_redirect(const struct pesa_comp
 /* ---- Totals -------------------------------------------------------------------------------- */
 
 /** Sums over the profile, and what could not be compared; cycles. */
+/** What a profile does not say, and was chosen because the prediction is nearest to the measurement with it. */
+struct pesa_compare_chosen {
+	const char *directions; /**< of branches: "evenly", "at random" or "in runs" */
+	bool store_sets;	/**< loads wait for the newest store of their sets */
+	bool units_in_order;	/**< units that are held for long are given in program order */
+	unsigned int waiting;	/**< instructions with PESA_COMPARE_WAITS */
+	unsigned int perhaps;	/**< instructions with PESA_COMPARE_MAY_WAIT */
+};
+
+/** Sums over all instructions, and what was done. */
 struct pesa_compare_totals {
 	struct pesa_compare_time time; /**< of all instructions */
 	double cycles;		       /**< all cycles, unattributed ones included */
@@ -393,6 +417,7 @@ struct pesa_compare_totals {
 	/** The search was ended before its last steps, because it had executed very many instructions:
 	 * much is wrong at once, and findings may be missing. */
 	bool ended_early;
+	struct pesa_compare_chosen chosen;
 };
 /** The totals: they live as long as the comparison.
  * @readers @object_owns */

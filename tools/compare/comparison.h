@@ -73,6 +73,10 @@ void compare_finding_name(const struct pesa_compare_finding *finding, char *buff
 /* "moved: mul, mulw; hidden: mulh; not executed: mulhu"; empty for units. */
 void compare_opcodes_text(const struct comparison *comparison, unsigned int finding, char *buffer,
 			  size_t size);
+/* "waits for a store": a load that is predicted to; "slow, or a load waits"; "". */
+const char *compare_waiting(enum pesa_compare_waiting waiting);
+/* A sentence on what was chosen by the measurement; false: all is as the code says. */
+bool compare_chosen_text(const struct comparison *comparison, char *buffer, size_t size);
 /* A sentence on the differences that no finding explains; false: there are none. */
 bool compare_unexplained_text(const struct comparison *comparison, char *buffer, size_t size);
 

@@ -82,6 +82,9 @@ static void write_instruction(FILE *out, const struct comparison *comparison,
 	fprintf(out, "<td data-key=%.9g class=wide>%.0f</td><td class=\"text wide\">", executions,
 		executions);
 	ui_html_text(out, instruction->scheduling_class);
+	if (instruction->waiting != PESA_COMPARE_WAITS_AS_CODED)
+		fprintf(out, "%s<small>%s</small>", instruction->scheduling_class ? "<br>" : "",
+			compare_waiting(instruction->waiting));
 	fputs("</td></tr>\n", out);
 }
 
@@ -251,6 +254,7 @@ static void write_page(struct ui_html *page, const struct comparison *comparison
 	const char *command = pesa_profile_cmdline(comparison->input.profile);
 	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
 	size_t shown = 0;
+	char chosen[512];
 
 	ui_html_begin(page, "pesa compare", comparison->wanted->input.path,
 		      (const char *const[]){compare_html_style, NULL});
@@ -265,6 +269,11 @@ static void write_page(struct ui_html *page, const struct comparison *comparison
 		"class=stalled></i>stalled</li></ul>\n",
 		totals->time.core / all, totals->time.event / all, totals->time.flushed / all,
 		totals->time.drained / all, totals->cycles, totals->measured, totals->predicted);
+	if (compare_chosen_text(comparison, chosen, sizeof(chosen))) {
+		fputs("<p>", out);
+		ui_html_text(out, chosen);
+		fputs("</p>\n", out);
+	}
 	write_findings(out, comparison);
 	fputs("<h2>Regions</h2>\n<p hidden><label>Function: <input id=filter "
 	      "type=search></label></p>\n",

@@ -22,6 +22,11 @@ static json_object *time_json(const struct pesa_compare_time *time)
 static json_object *instruction_json(const struct comparison *comparison,
 				     const struct pesa_compare_instruction *instruction)
 {
+	static const char *const waits[] = {
+		[PESA_COMPARE_WAITS_AS_CODED] = NULL,
+		[PESA_COMPARE_WAITS] = "yes",
+		[PESA_COMPARE_MAY_WAIT] = "perhaps",
+	};
 	json_object *object = json_object_new_object();
 	char text[192];
 
@@ -36,6 +41,7 @@ static json_object *instruction_json(const struct comparison *comparison,
 	json_object_object_add(object, "measured", ui_json_number(instruction->core.value));
 	json_object_object_add(object, "predicted", ui_json_number(instruction->predicted));
 	json_object_object_add(object, "interval", interval(instruction->difference));
+	json_object_object_add(object, "waits", ui_json_string(waits[instruction->waiting]));
 	return object;
 }
 
@@ -181,6 +187,19 @@ static json_object *ordering_json(const struct comparison *comparison,
 	return object;
 }
 
+static json_object *chosen_json(const struct pesa_compare_chosen *chosen)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "directions", ui_json_string(chosen->directions));
+	json_object_object_add(object, "store_sets", json_object_new_boolean(chosen->store_sets));
+	json_object_object_add(object, "units_in_order",
+			       json_object_new_boolean(chosen->units_in_order));
+	json_object_object_add(object, "waiting", ui_json_count(chosen->waiting));
+	json_object_object_add(object, "perhaps", ui_json_count(chosen->perhaps));
+	return object;
+}
+
 static json_object *unexplained_json(const struct comparison *comparison)
 {
 	const struct pesa_compare_unexplained *left = pesa_compare_unexplained(comparison->compare);
@@ -234,6 +253,8 @@ void compare_json(const struct comparison *comparison)
 	for (unsigned int i = 0; i < pesa_compare_finding_count(comparison->compare); i++)
 		ui_json_element(&json, finding_json(comparison, i));
 	ui_json_array_end(&json);
+	ui_json_member(&json, "chosen",
+		       chosen_json(&pesa_compare_totals(comparison->compare)->chosen));
 	ui_json_member(&json, "unexplained", unexplained_json(comparison));
 	ui_json_array_begin(&json, "redirects");
 	for (unsigned int i = 0; i < pesa_compare_redirect_count(comparison->compare); i++)

@@ -101,6 +101,8 @@ static void print_orderings(const struct comparison *comparison, struct ui_termi
 		compare_ordering_text(comparison, &ordering, text, sizeof(text));
 		ui_print_wrapped(terminal, text, 0, 0);
 	}
+	if (compare_chosen_text(comparison, text, sizeof(text)))
+		ui_print_wrapped(terminal, text, 0, 0);
 }
 
 /* A bar of retiring and stalled cycles. */
@@ -183,6 +185,8 @@ static void print_instruction(const struct comparison *comparison,
 	compare_text_of(comparison, instruction, text, sizeof(text));
 	ui_text_add(&line, " %8" PRIx64 "  %-*s %s", instruction->address, TEXT_COLUMNS, text,
 		    instruction->scheduling_class ? instruction->scheduling_class : "");
+	if (instruction->waiting != PESA_COMPARE_WAITS_AS_CODED)
+		ui_text_add(&line, "  %s", compare_waiting(instruction->waiting));
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }

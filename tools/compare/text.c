@@ -11,6 +11,19 @@
 
 #define OPCODES_SHOWN 8 /* of a kind of evidence */
 
+/* Append to a text of `size` bytes; truncates. */
+static void add(char *buffer, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void add(char *buffer, size_t size, const char *format, ...)
+{
+	size_t used = strlen(buffer);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(buffer + used, size - used, format, arguments);
+	va_end(arguments);
+}
+
 bool compare_wants(const struct comparison *comparison, const char *symbol)
 {
 	bool means = false;
@@ -59,6 +72,49 @@ void compare_ordering_text(const struct comparison *comparison,
 				    : "younger instructions do not wait for it");
 }
 
+const char *compare_waiting(enum pesa_compare_waiting waiting)
+{
+	static const char *const texts[] = {
+		[PESA_COMPARE_WAITS_AS_CODED] = "",
+		[PESA_COMPARE_WAITS] = "waits for a store",
+		[PESA_COMPARE_MAY_WAIT] = "slow, or a load waits",
+	};
+
+	return texts[waiting];
+}
+
+bool compare_chosen_text(const struct comparison *comparison, char *buffer, size_t size)
+{
+	const struct pesa_compare_chosen *chosen =
+		&pesa_compare_totals(comparison->compare)->chosen;
+
+	*buffer = '\0';
+	if (strcmp(chosen->directions, "evenly"))
+		add(buffer, size, "branches go %s", chosen->directions);
+	if (chosen->units_in_order)
+		add(buffer, size, "%sunits that are held for long are given in program order",
+		    *buffer ? "; " : "");
+	if (chosen->store_sets)
+		add(buffer, size, "%sloads wait for the newest store of their set",
+		    *buffer ? "; " : "");
+	if (chosen->waiting)
+		add(buffer, size, "%s%u load%s for a store that the code does not name",
+		    *buffer ? "; " : "", chosen->waiting,
+		    chosen->waiting == 1 ? " waits" : "s wait");
+	if (!*buffer && !chosen->perhaps)
+		return false;
+	if (*buffer)
+		add(buffer, size, " (chosen: nearest to the measurement)");
+	if (chosen->perhaps)
+		add(buffer, size,
+		    "%s%u instruction%s longer than predicted, or a load beside %s for a store: "
+		    "both explain the measurement, neither is predicted",
+		    *buffer ? "; " : "", chosen->perhaps,
+		    chosen->perhaps == 1 ? " takes" : "s take",
+		    chosen->perhaps == 1 ? "it waits" : "them waits");
+	return true;
+}
+
 bool compare_unexplained_text(const struct comparison *comparison, char *buffer, size_t size)
 {
 	static const char *const reasons[PESA_COMPARE_REFUSALS] = {
@@ -68,6 +124,7 @@ bool compare_unexplained_text(const struct comparison *comparison, char *buffer,
 		[PESA_COMPARE_NOT_DIRECT] = "the instructions that it makes slower do not show it",
 		[PESA_COMPARE_LEAVES_MUCH] = "it leaves most of the differences that it touches",
 		[PESA_COMPARE_UNLIKELY] = "it is too large a change for what it explains",
+		[PESA_COMPARE_AMBIGUOUS] = "a load that waits for a store explains as much",
 		[PESA_COMPARE_NO_CANDIDATE] = "",
 	};
 	const struct pesa_compare_unexplained *left = pesa_compare_unexplained(comparison->compare);
@@ -115,19 +172,6 @@ void compare_finding_name(const struct pesa_compare_finding *finding, char *buff
 		 finding->scheduling_class && finding->resource ? " on " : "",
 		 finding->resource ? finding->resource : "",
 		 pesa_compare_change_name(finding->kind));
-}
-
-/* Append to a text of `size` bytes; truncates. */
-static void add(char *buffer, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static void add(char *buffer, size_t size, const char *format, ...)
-{
-	size_t used = strlen(buffer);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(buffer + used, size - used, format, arguments);
-	va_end(arguments);
 }
 
 /* The opcodes of one kind of evidence. */

@@ -376,7 +376,7 @@ static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 	double distance = 0;
 
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
-		if (nearest->model && compare_is_exhausted(compare))
+		if (nearest->model && compare_is_tired(compare))
 			break;
 		options->directions = k;
 		error = pesa_mca_model_vary(original, &compare->model);

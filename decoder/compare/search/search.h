@@ -110,6 +110,8 @@ bool compare_is_far(struct compare_search *search);
 /* Whether the search has executed so much that nothing is begun that can be left out; then it is noted
  * that the search ended early. */
 bool compare_is_exhausted(struct pesa_compare *compare);
+/* The same for what seldom finds more. */
+bool compare_is_tired(struct pesa_compare *compare);
 bool compare_is_member(const struct pesa_mca_resource *group, unsigned int resource);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */

@@ -212,6 +212,8 @@ static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
 		return PESA_COMPARE_IN_PART;
 	if (candidate->direct <= DIRECT_LEAST)
 		return PESA_COMPARE_NOT_DIRECT;
+	if (is_ambiguous(search, candidate))
+		return PESA_COMPARE_AMBIGUOUS;
 	return candidate->whole > least ? PESA_COMPARE_UNLIKELY : PESA_COMPARE_UNCERTAIN;
 }
 
