@@ -30,7 +30,8 @@ struct walker {
 	uint64_t **edge_chosen; /* by node: how often each edge has been chosen */
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
-	bool warming; /* before the counted part of the path */
+	bool warming;	 /* before the counted part of the path */
+	uint32_t walked; /* paths that have been begun */
 	uint8_t lmul, sew;
 	enum compare_directions directions;
 	struct compare_memory memory;
@@ -405,6 +406,7 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	uint32_t at = start;
 	uint8_t begins = 0; /* flag of the next step */
 
+	walker->walked++;
 	walker->depth = 0;
 	walker->lmul = walker->code->node[start].lmul;
 	walker->sew = walker->code->node[start].sew;
@@ -425,7 +427,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		if (!step)
 			return false;
 		forwarded = compare_memory_step(&walker->memory, &node->insn, node->address);
-		forwarded = compare_waits_for(node, wait_in_set(walker, at, forwarded, made.count));
+		forwarded = compare_waits_for(node, wait_in_set(walker, at, forwarded, made.count),
+					      walker->walked);
 		*step = (struct compare_step){
 			.node = at,
 			.lmul = walker->lmul,
@@ -550,6 +553,7 @@ static void spread_events(struct compare_code *code)
 			node->mispredicts_due[way] = fraction(2 * (uint64_t)i + way);
 		node->misses_due = fraction(i);
 		node->waits_due = fraction(i);
+		node->waits_path = 0;
 		node->wide = false;
 	}
 }

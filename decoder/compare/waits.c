@@ -17,6 +17,7 @@
 #define AMBIGUOUS    0.25  /* part of the excess by which a longer latency may explain less */
 #define ELSEWHERE    1.4   /* of the excess: what explains more is not about this load alone */
 #define SOMETIMES    0.3   /* part of the executions in which a load has to wait */
+#define PARTS_MAX    5	   /* parts of its executions that are tried */
 #define EXACTLY	     0.03  /* part of the excess that remains, or is exceeded by, at most */
 #define CLEARER	     0.25 /* of the differences of instructions: so few are left by one explanation */
 /* The same for a load that does not stall itself, of what its basic block takes longer. */
@@ -192,11 +193,21 @@ static struct pesa_error *try_sometimes(struct waits *waits, struct compare_node
 					enum compare_waits kind, double never, double always,
 					double *distance)
 {
+	double low = 0, high = 1, excess = never, left = never;
+	struct pesa_error *error = NULL;
+
 	if (!(always < 0) || never < SOMETIMES * (never - always))
 		return NULL;
 	node->waits = (uint8_t)kind;
-	node->waits_part = never / (never - always);
-	return measure(waits, distance);
+	for (unsigned int i = 0; i < PARTS_MAX && !error && fabs(left) > EXACTLY * excess; i++) {
+		node->waits_part = low + (high - low) * never / (never - always);
+		error = measure(waits, distance);
+		sum_blocks(waits);
+		left = excess_of(node);
+		*(left > 0 ? &low : &high) = node->waits_part;
+		*(left > 0 ? &never : &always) = left;
+	}
+	return error;
 }
 
 /* Find whether a load waits; `distance` is that of the present prediction. */
@@ -210,6 +221,7 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 	double waiting = 0, in_block = INFINITY; /* differences of instructions */
 	double always[COMPARE_WAITS_KINDS] = {0}, part_waiting = 1;
 	double remains = INFINITY, now = INFINITY;
+	bool only_sometimes;
 	struct pesa_error *error = NULL;
 
 	for (enum compare_waits kind = COMPARE_WAITS_AS_CODED + 1;
@@ -231,8 +243,12 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		}
 		always[kind] = left;
 	}
-	if (!error && best == COMPARE_WAITS_AS_CODED && stalls) {
-		enum compare_waits kind = node->wide ? COMPARE_WAITS_CACHE : COMPARE_WAITS_ISSUE;
+	/* Nothing, or waiting takes longer than measured. */
+	only_sometimes = best == COMPARE_WAITS_AS_CODED;
+	if (!error && stalls && (only_sometimes || always[best] < -EXACTLY * excess)) {
+		enum compare_waits kind = !only_sometimes ? best
+					  : node->wide	  ? COMPARE_WAITS_CACHE
+							  : COMPARE_WAITS_ISSUE;
 
 		now = INFINITY;
 		error = try_sometimes(waits, node, kind, excess, always[kind], &now);
@@ -260,8 +276,8 @@ static struct pesa_error *try_load(struct waits *waits, struct compare_node *nod
 		/* The measurement does not tell whether the load waits or its opcode is slow, but
 		 * where that explains other basic blocks too.  Some part of waiting explains any
 		 * stall, so that one is no reason for doubt. */
-		slow->ambiguous |= (part_waiting == 1 || node->wide) &&
-				   *distance - longer <= ELSEWHERE * excess;
+		slow->ambiguous |=
+			(!only_sometimes || node->wide) && *distance - longer <= ELSEWHERE * excess;
 		return NULL;
 	}
 	node->waits = (uint8_t)best;

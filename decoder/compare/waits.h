@@ -24,33 +24,31 @@ enum compare_waits {
 	COMPARE_WAITS_KINDS,
 };
 
-/* Executions of a load of which a part waits, one after the other: in those the core expects that it reads
- * what the store wrote. */
-#define COMPARE_WAITS_RUN 64
-
-/* Whether a load waits in this execution, if it does in a part of them. */
-static inline bool compare_waits_now(struct compare_node *node)
+/* Whether a load waits in this execution, if it does in a part of them; `path`: the number of the path. */
+static inline bool compare_waits_now(struct compare_node *node, uint32_t path)
 {
 	if (node->waits == COMPARE_WAITS_CACHE) {
 		/* Where it overlaps with the store: as evenly as can be. */
 		node->waits_due += node->waits_part;
-		if (node->waits_due < 1)
-			return false;
-		node->waits_due -= 1;
-		return true;
+		node->waits_now = node->waits_due >= 1;
+		node->waits_due -= node->waits_now;
+	} else if (node->waits_path != path) {
+		/* Where the core expects that it reads what the store wrote: for long, so on whole paths. */
+		node->waits_path = path;
+		node->waits_due += node->waits_part;
+		node->waits_now = node->waits_due >= 1;
+		node->waits_due -= node->waits_now;
 	}
-	node->waits_due += 1.0 / COMPARE_WAITS_RUN;
-	if (node->waits_due >= 1)
-		node->waits_due -= 1;
-	return node->waits_due < node->waits_part;
+	return node->waits_now;
 }
 
 /* What a load forwards from; `coded`: as the code says. */
 static inline struct compare_forward compare_waits_for(struct compare_node *node,
-						       struct compare_forward coded)
+						       struct compare_forward coded, uint32_t path)
 {
 	node->wide |= coded.narrow;
-	if (node->waits == COMPARE_WAITS_AS_CODED || !coded.newest || !compare_waits_now(node))
+	if (node->waits == COMPARE_WAITS_AS_CODED || !coded.newest ||
+	    !compare_waits_now(node, path))
 		return coded;
 	coded.distance = coded.newest;
 	coded.partly = node->waits == COMPARE_WAITS_CACHE;
