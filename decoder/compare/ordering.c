@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "decoder/compare/alternatives.h"
+#include "decoder/compare/waits.h"
 
 #define KIND_LEAST 0.001 /* share of all cycles of a kind, or of what it may change, that matters */
 
@@ -148,6 +149,60 @@ static struct pesa_error *predict_and_choose(struct choice *choice)
 	return error;
 }
 
+static void forget_waits(struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++) {
+		code->node[i].waits = COMPARE_WAITS_AS_CODED;
+		code->node[i].ambiguous = false;
+	}
+	code->in_sets = false;
+}
+
+static bool any_waits(const struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++)
+		if (code->node[i].waits != COMPARE_WAITS_AS_CODED)
+			return true;
+	return code->in_sets;
+}
+
+/*
+ * Choose in which order branches go, who gets a unit, and which loads wait.  The order is chosen while no
+ * load waits, and may make up for that: in runs a loop has many iterations at times, so that its chain
+ * through memory fills the reorder buffer.  So it is chosen again with the loads that wait, and these again
+ * if it is another one.
+ */
+static struct pesa_error *choose_order_and_waits(struct pesa_compare *compare,
+						 struct compare_path_options *options)
+{
+	struct compare_code *code = &compare->code;
+	double *uncertain = calloc(code->count + 1, sizeof(*uncertain));
+	enum compare_directions first;
+	struct pesa_error *error;
+
+	if (!uncertain)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < code->count; i++)
+		uncertain[i] = code->node[i].uncertain;
+	error = compare_choose_order(compare, options);
+	if (!error)
+		error = compare_choose_units(compare, options);
+	if (!error)
+		error = compare_learn_waits(compare, options);
+	first = options->directions;
+	if (!error && any_waits(code)) {
+		for (uint32_t i = 0; i < code->count; i++)
+			code->node[i].uncertain = uncertain[i];
+		error = compare_choose_order(compare, options);
+	}
+	free(uncertain);
+	if (error || options->directions == first)
+		return error;
+	forget_waits(code);
+	error = compare_predict_all(compare, options);
+	return error ? error : compare_learn_waits(compare, options);
+}
+
 struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 					   struct compare_path_options *options)
 {
@@ -167,11 +222,7 @@ struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 	}
 	error = done ? predict_and_choose(&choice) : pesa_error_no_memory();
 	if (!error)
-		error = compare_choose_order(compare, options);
-	if (!error)
-		error = compare_choose_units(compare, options);
-	if (!error)
-		error = compare_learn_waits(compare, options);
+		error = choose_order_and_waits(compare, options);
 	for (unsigned int i = 0; i < COMPARE_WAITS; i++)
 		free(choice.all[i]);
 	free(choice.now);
