@@ -149,23 +149,6 @@ static struct pesa_error *predict_and_choose(struct choice *choice)
 	return error;
 }
 
-static void forget_waits(struct compare_code *code)
-{
-	for (uint32_t i = 0; i < code->count; i++) {
-		code->node[i].waits = COMPARE_WAITS_AS_CODED;
-		code->node[i].ambiguous = false;
-	}
-	code->in_sets = false;
-}
-
-static bool any_waits(const struct compare_code *code)
-{
-	for (uint32_t i = 0; i < code->count; i++)
-		if (code->node[i].waits != COMPARE_WAITS_AS_CODED)
-			return true;
-	return code->in_sets;
-}
-
 /*
  * Choose in which order branches go, who gets a unit, and which loads wait.  The order is chosen while no
  * load waits, and may make up for that: in runs a loop has many iterations at times, so that its chain
@@ -190,7 +173,7 @@ static struct pesa_error *choose_order_and_waits(struct pesa_compare *compare,
 	if (!error)
 		error = compare_learn_waits(compare, options);
 	first = options->directions;
-	if (!error && any_waits(code)) {
+	if (!error && compare_any_waits(code)) {
 		for (uint32_t i = 0; i < code->count; i++)
 			code->node[i].uncertain = uncertain[i];
 		error = compare_choose_order(compare, options);
@@ -198,7 +181,7 @@ static struct pesa_error *choose_order_and_waits(struct pesa_compare *compare,
 	free(uncertain);
 	if (error || options->directions == first)
 		return error;
-	forget_waits(code);
+	compare_forget_waits(code);
 	error = compare_predict_all(compare, options);
 	return error ? error : compare_learn_waits(compare, options);
 }

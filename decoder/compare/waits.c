@@ -355,6 +355,23 @@ static struct pesa_error *try_sets(struct waits *waits, double *distance)
 	return measure(waits, distance);
 }
 
+bool compare_any_waits(const struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++)
+		if (code->node[i].waits != COMPARE_WAITS_AS_CODED)
+			return true;
+	return code->in_sets;
+}
+
+void compare_forget_waits(struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++) {
+		code->node[i].waits = COMPARE_WAITS_AS_CODED;
+		code->node[i].ambiguous = false;
+	}
+	code->in_sets = false;
+}
+
 struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 				       const struct compare_path_options *options)
 {

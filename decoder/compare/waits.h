@@ -56,4 +56,9 @@ static inline struct compare_forward compare_waits_for(struct compare_node *node
 	return coded;
 }
 
+/* Whether a load waits for a store that the code does not name. */
+bool compare_any_waits(const struct compare_code *code);
+/* Take back which loads wait, or may wait. */
+void compare_forget_waits(struct compare_code *code);
+
 #endif

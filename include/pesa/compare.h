@@ -387,7 +387,6 @@ const struct pesa_compare_redirect *pesa_compare_redirect(const struct pesa_comp
 
 /* ---- Totals -------------------------------------------------------------------------------- */
 
-/** Sums over the profile, and what could not be compared; cycles. */
 /** What a profile does not say, and was chosen because the prediction is nearest to the measurement with it. */
 struct pesa_compare_chosen {
 	const char *directions; /**< of branches: "evenly", "at random" or "in runs" */
@@ -397,7 +396,7 @@ struct pesa_compare_chosen {
 	unsigned int perhaps;	/**< instructions with PESA_COMPARE_MAY_WAIT */
 };
 
-/** Sums over all instructions, and what was done. */
+/** Sums over the profile, and what could not be compared; cycles. */
 struct pesa_compare_totals {
 	struct pesa_compare_time time; /**< of all instructions */
 	double cycles;		       /**< all cycles, unattributed ones included */

@@ -444,7 +444,7 @@ bool compare_is_exhausted(struct pesa_compare *compare)
 	return is_beyond(compare, EFFORT_MAX);
 }
 
-bool compare_is_tired(struct pesa_compare *compare)
+bool compare_is_nearly_exhausted(struct pesa_compare *compare)
 {
 	return is_beyond(compare, EFFORT_MORE);
 }

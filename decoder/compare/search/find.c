@@ -223,14 +223,9 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 /* Take back what was chosen for the paths, but how instructions order others. */
 static void forget_chosen(struct pesa_compare *compare, struct compare_path_options *options)
 {
-	struct compare_code *code = &compare->code;
-
-	for (uint32_t i = 0; i < code->count; i++) {
-		code->node[i].uncertain = 0;
-		code->node[i].waits = COMPARE_WAITS_AS_CODED;
-		code->node[i].ambiguous = false;
-	}
-	code->in_sets = false;
+	compare_forget_waits(&compare->code);
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		compare->code.node[i].uncertain = 0;
 	options->directions = COMPARE_EVENLY;
 	compare->predictor.ordered_cycles = 0;
 }
@@ -376,7 +371,7 @@ static struct pesa_error *find_in_each_order(struct pesa_compare *compare,
 	double distance = 0;
 
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
-		if (nearest->model && compare_is_tired(compare))
+		if (nearest->model && compare_is_nearly_exhausted(compare))
 			break;
 		options->directions = k;
 		error = pesa_mca_model_vary(original, &compare->model);

@@ -111,7 +111,7 @@ bool compare_is_far(struct compare_search *search);
  * that the search ended early. */
 bool compare_is_exhausted(struct pesa_compare *compare);
 /* The same for what seldom finds more. */
-bool compare_is_tired(struct pesa_compare *compare);
+bool compare_is_nearly_exhausted(struct pesa_compare *compare);
 bool compare_is_member(const struct pesa_mca_resource *group, unsigned int resource);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */

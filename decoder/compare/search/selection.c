@@ -266,7 +266,7 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 		if (search->candidate[i].finding != COMPARE_NONE)
 			finding[count++] = i;
 	for (unsigned int i = 0; i < 2 * count && !error; i++) {
-		if ((i == count && better) || compare_is_tired(search->compare))
+		if ((i == count && better) || compare_is_nearly_exhausted(search->compare))
 			break;
 		error = select_last(search, first, &search->candidate[finding[i % count]],
 				    i >= count);
