@@ -416,7 +416,7 @@ struct pesa_compare_totals {
 	/** The search was ended before its last steps, because it had executed very many instructions:
 	 * much is wrong at once, and findings may be missing. */
 	bool ended_early;
-	struct pesa_compare_chosen chosen;
+	struct pesa_compare_chosen chosen; /**< by the measurement, for all predictions */
 };
 /** The totals: they live as long as the comparison.
  * @readers @object_owns */
