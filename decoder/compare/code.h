@@ -48,8 +48,8 @@ struct compare_node {
 	uint64_t visits, taken;
 	double mispredicts_due[2]; /* mispredicts due: not taken, taken */
 	double misses_due, waits_due;
-	bool waits_now;
-	uint32_t waits_path; /* the last one on which waits_now was set */
+	bool waits_now;	     /* of a load: it waits in this execution */
+	uint32_t waits_path; /* the number of the path for which waits_now was set last */
 	/* Prediction: sums over the occurrences in the counted part of paths. */
 	double occurrences, retiring, stalled, event;
 	double uncertain; /* cycles an execution by which ordering may change the prediction */

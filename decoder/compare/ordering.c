@@ -182,8 +182,7 @@ static struct pesa_error *choose_order_and_waits(struct pesa_compare *compare,
 	if (error || options->directions == first)
 		return error;
 	compare_forget_waits(code);
-	error = compare_predict_all(compare, options);
-	return error ? error : compare_learn_waits(compare, options);
+	return compare_learn_waits(compare, options);
 }
 
 struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,

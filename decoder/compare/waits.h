@@ -24,21 +24,19 @@ enum compare_waits {
 	COMPARE_WAITS_KINDS,
 };
 
-/* Whether a load waits in this execution, if it does in a part of them; `path`: the number of the path. */
+/*
+ * Whether a load waits in this execution, if it does in a part of them; `path`: the number of the path.
+ * Where it overlaps with the store only at times these executions are spread evenly.  Otherwise they are all
+ * those of a path: a core that has learnt that the load reads what the store wrote has it wait from then on.
+ */
 static inline bool compare_waits_now(struct compare_node *node, uint32_t path)
 {
-	if (node->waits == COMPARE_WAITS_CACHE) {
-		/* Where it overlaps with the store: as evenly as can be. */
-		node->waits_due += node->waits_part;
-		node->waits_now = node->waits_due >= 1;
-		node->waits_due -= node->waits_now;
-	} else if (node->waits_path != path) {
-		/* Where the core expects that it reads what the store wrote: for long, so on whole paths. */
-		node->waits_path = path;
-		node->waits_due += node->waits_part;
-		node->waits_now = node->waits_due >= 1;
-		node->waits_due -= node->waits_now;
-	}
+	if (node->waits != COMPARE_WAITS_CACHE && node->waits_path == path)
+		return node->waits_now;
+	node->waits_path = path;
+	node->waits_due += node->waits_part;
+	node->waits_now = node->waits_due >= 1;
+	node->waits_due -= node->waits_now;
 	return node->waits_now;
 }
 

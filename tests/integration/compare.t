@@ -80,7 +80,8 @@ void _start(void)
 	__asm__ volatile("li a0, 0; li a7, 93; ecall");
 }
 """
-# The core learns in the midst of it that the load of copy() may read what the store wrote, and has it wait from then on.
+# A third of the way through, the load of copy() reads what its store has just written; the core then has it wait for that store in
+# all later executions.
 COPIES = """
 static char a[4096], b[64], c[4096];
 
@@ -100,8 +101,8 @@ void _start(void)
 	__asm__ volatile("li a0, 0; li a7, 93; ecall");
 }
 """
-# A decoder that copies what it wrote up to 64 bytes before: each load waits for the store before it.  Branches that go in runs make
-# loops of hundreds of iterations, which takes as long where no load waits.
+# A decoder that copies what it wrote up to 64 bytes before: each load waits for the store before it.  Without that, the prediction
+# is nearest if the branch of the loop is taken hundreds of times in a row.
 DECODER = """
 static unsigned char out[1 << 16];
 
