@@ -11,8 +11,10 @@
 struct state {
 	uint64_t address; /* valid if known */
 	bool known;
-	bool derived; /* from the text, not from the record */
-	bool open;    /* `taken` is the minimum number of transfers */
+	bool derived;	  /* from the text, not from the record */
+	bool open;	  /* `taken` is the minimum number of transfers */
+	bool behind_trap; /* the instruction before it raises an exception, as ecall does */
+	bool trapped;	  /* a trap behind the last instruction, for which nothing speaks */
 	uint8_t taken;
 	uint8_t reason; /* enum pesa_unattributed; valid if the address is not known */
 	bool alive;	/* a path through it fits the whole record */
@@ -45,6 +47,7 @@ struct walker {
 static bool same_state(const struct state *a, const struct state *b)
 {
 	return a->known == b->known && a->taken == b->taken && a->open == b->open &&
+	       a->behind_trap == b->behind_trap && a->trapped == b->trapped &&
 	       (a->known ? a->address == b->address : a->reason == b->reason);
 }
 
@@ -194,6 +197,7 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 			struct state trapped = *from;
 			struct move trap = {.own = PESA_STEP_TRANSFER_NONE};
 
+			trapped.trapped = true;
 			take(&trapped, &trap, false, 0, transfer);
 			take_traps(walker, &trapped, &trap);
 			move_to(walker, trapped, &trap);
@@ -245,6 +249,7 @@ static void expand_next(struct walker *walker, const struct state *from,
 	if (!always_transfers(insn->flow)) {
 		state.address = (from->address + insn->length) & paths->mask;
 		state.derived = true;
+		state.behind_trap = insn->flow == PESA_FLOW_TRAP;
 		move_to(walker, state, &move);
 	} else if (walker->retired == paths->details.instret &&
 		   from->taken == paths->details.transfers) {
@@ -282,6 +287,7 @@ static void expand(struct walker *walker, struct state *from)
 	struct pesa_text_insn insn;
 	enum pesa_text_status status = PESA_TEXT_OK;
 
+	from->behind_trap = false;
 	if (from->known) {
 		status = paths->text->instruction(paths->text->context, from->address, &insn);
 		if (status == PESA_TEXT_OK)
@@ -330,10 +336,26 @@ static bool accept(const struct pesa_walk_paths *paths, struct state *state)
 	if (transfer->has_from && state->known &&
 	    (transfer->from != state->address || !is_trap_at(paths, state->address, transfer)))
 		return false;
+	state->trapped = !state->behind_trap && !transfer->has_from;
 	state->known = transfer->has_to;
 	state->address = transfer->to;
 	state->reason = (uint8_t)missing_target(transfer);
 	return true;
+}
+
+/*
+ * A trap comes in one cycle of thousands, a branch is taken in many: where the record leaves both
+ * open, the branch was.  If neither were said, the direction of a branch would be unknown wherever it
+ * was taken, and it would seem never to be.
+ */
+static void prefer_branches_to_traps(struct place *last)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < last->states; i++)
+		any |= last->state[i].alive && !last->state[i].trapped;
+	for (unsigned int i = 0; any && i < last->states; i++)
+		last->state[i].alive &= !last->state[i].trapped;
 }
 
 /* Mark the states on paths that fit, from the last place backwards.  False: no path fits. */
@@ -347,6 +369,7 @@ static bool mark_alive(struct walker *walker)
 		last->state[i].alive = accept(walker->paths, &last->state[i]);
 		any |= last->state[i].alive;
 	}
+	prefer_branches_to_traps(last);
 	for (unsigned int i = instret; i-- > 0;) {
 		struct place *place = &walker->places[i];
 

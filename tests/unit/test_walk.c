@@ -32,6 +32,9 @@ static const struct insn demo[] = {
 	{.address = 0x504, .status = PESA_TEXT_UNDECODABLE},
 	{.address = 0x600, .length = 4, .flow = PESA_FLOW_TRAP},
 	{.address = 0x604, .length = 4},
+	{.address = 0x700, .length = 4, .flow = PESA_FLOW_BRANCH, .target = 0x100},
+	{.address = 0x704, .length = 4},
+	{.address = 0x708, .length = 4, .flow = PESA_FLOW_TRAP},
 };
 
 static struct pesa_walk_result walk_of(const struct pesa_record *record,
@@ -373,13 +376,13 @@ static void a_trap_without_a_target_is_known_by_the_text(void **state)
 	(void)state;
 	assert_steps(&result, 3, 0x100, 0x104, 0);
 	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_NONE);
-	/* Behind a branch that is the last, the branch or a trap; behind a jump, the jump. */
+	/* Behind a branch that is the last, or a jump: these, and not a trap. */
 	record = record_of(
 		0x10a, (struct pesa_details){.instret = 2, .transfers = 1, .transfer_offset = {2}},
 		0, 0);
 	result = walk_of(&record, NULL, 0);
 	assert_steps(&result, 2, 0x10a, 0x10c, 0);
-	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_UNKNOWN);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_TAKEN);
 	record = record_of(
 		0x304, (struct pesa_details){.instret = 2, .transfers = 1, .transfer_offset = {2}},
 		0, 0);
@@ -398,6 +401,53 @@ static void a_trap_without_a_target_is_known_by_the_text(void **state)
 		assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_NONE);
 		assert_int_equal(result.transfer_count, 1);
 	}
+}
+
+/*
+ * A transfer more than the record places: of the last instruction, or a trap.  Were that unknown, the
+ * directions that are known of the branch would be those in which it is not taken.
+ */
+static void a_branch_is_rather_taken_than_followed_by_a_trap(void **state)
+{
+	struct pesa_record record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 3, .transfers = 3, .transfer_offset = {1, 2}},
+		0x200, 0x300);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+	const struct pesa_branch_entry trap[] = {{.from = 0x304, .to = 0x500},
+						 {.from = 0x200, .to = 0x300},
+						 {.from = 0x10c, .to = 0x200}};
+
+	(void)state;
+	assert_steps(&result, 3, 0x10c, 0x200, 0x300, 0);
+	assert_int_equal(result.step[2].transfer, PESA_STEP_TRANSFER_TAKEN);
+	assert_int_equal(result.transfer_count, 3);
+	assert_int_equal(result.transfer[2].from, 0x300);
+	assert_int_equal(result.transfer[2].to, 0x100);
+	/* In the midst, where the other way ends with a plain instruction, 0x110. */
+	record = record_of(0x10a, (struct pesa_details){.instret = 3, .transfers = 1}, 0, 0);
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 3, 0x10a, 0x10c, 0x200, 0);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_TAKEN);
+	/* The branch stack says that it was a trap. */
+	record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 3, .transfers = 3, .transfer_offset = {1, 2}},
+		0x200, 0x300);
+	result = walk_of(&record, trap, 3);
+	assert_steps(&result, 3, 0x10c, 0x200, 0x300, 0);
+	assert_int_equal(result.step[2].transfer, PESA_STEP_TRANSFER_NONE);
+}
+
+/* Behind ecall a trap is no exception: it may as well be the transfer as a branch before it. */
+static void a_trap_is_expected_behind_ecall(void **state)
+{
+	struct pesa_record record =
+		record_of(0x700, (struct pesa_details){.instret = 3, .transfers = 1}, 0, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_UNKNOWN);
 }
 
 /* A core may count the transfer of the last instruction in the next cycle. */
@@ -609,6 +659,8 @@ int main(void)
 		cmocka_unit_test(what_the_branch_stack_leaves_out_is_not_used),
 		cmocka_unit_test(a_trap_may_come_behind_any_instruction),
 		cmocka_unit_test(a_trap_without_a_target_is_known_by_the_text),
+		cmocka_unit_test(a_branch_is_rather_taken_than_followed_by_a_trap),
+		cmocka_unit_test(a_trap_is_expected_behind_ecall),
 		cmocka_unit_test(the_last_of_a_cycle_may_be_a_jump_that_is_not_counted),
 		cmocka_unit_test(the_remainder_has_a_reason),
 		cmocka_unit_test(a_known_target_finds_the_way_again),
