@@ -194,32 +194,18 @@ static void add(struct pesa_compare *compare, const struct transfers *transfers)
 	}
 }
 
-#define ALL_TAKEN \
-	0.9 /* mispredictions / taken transfers, or its inverse: assume they are the same */
-
-/*
- * Mispredictions of a node, not taken and taken.  Samples record the direction; an exact profile
- * does not.  If it has as many mispredictions as taken transfers, assume that these were
- * mispredicted, as on a core that does not predict.
- */
+/* Mispredictions of a node, not taken and taken.  An exact profile that does not mark any: those that
+ * were taken. */
 static void count_missed(const struct pesa_compare *compare, const struct compare_node *node,
 			 double taken, double missed[2])
 {
-	double marked = 0;
+	bool marked = !pesa_profile_totals(compare->profile)->exact;
 
-	missed[0] = node->mispredicts[0] * (node->executions - taken);
-	missed[1] = node->mispredicts[1] * taken;
-	if (!pesa_profile_totals(compare->profile)->exact)
-		return;
 	for (unsigned int i = 0; i < node->measured->buckets; i++)
-		if (node->measured->bucket[i].state == PESA_STATE_RETIRING &&
-		    node->measured->bucket[i].cause & PESA_CAUSE_BRANCH_MISPREDICT)
-			marked += (double)node->measured->bucket[i].samples;
-	if (marked > 0 && node->flow == PESA_FLOW_BRANCH &&
-	    (marked < ALL_TAKEN * taken || marked > taken / ALL_TAKEN))
-		return;
-	missed[0] = 0;
-	missed[1] = marked > 0 ? marked : taken;
+		marked |= node->measured->bucket[i].state == PESA_STATE_RETIRING &&
+			  node->measured->bucket[i].cause & PESA_CAUSE_BRANCH_MISPREDICT;
+	missed[0] = marked ? node->mispredicts[0] * (node->executions - taken) : 0;
+	missed[1] = marked ? node->mispredicts[1] * taken : taken;
 }
 
 static void add_node(struct pesa_compare *compare, const struct compare_node *node)
