@@ -192,9 +192,11 @@ static enum pesa_compare_verdict verdict_of(struct pesa_estimate difference)
 	return difference.high < 0 ? PESA_COMPARE_FASTER : PESA_COMPARE_AGREES;
 }
 
-/* Estimate the misfit of instructions (`regions` false) or of regions. */
+#define NO_REGION SIZE_MAX
+
+/* Estimate the misfit of instructions (`regions` false) or of regions, without one of these. */
 static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool regions,
-					  double *misfit)
+					  size_t without, double *misfit)
 {
 	size_t room = regions ? compare->results : compare->code.count, count = 0;
 	struct compare_difference *difference = calloc(room + 1, sizeof(*difference));
@@ -217,7 +219,7 @@ static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool reg
 			predicted = each * node->executions;
 			variance = compare_sampling_variance(compare, node, each);
 		}
-		if (!(predicted > 0))
+		if (!(predicted > 0) || (regions && i == without))
 			continue;
 		difference[count++] = (struct compare_difference){
 			.relative = fabs(measured - predicted) / predicted,
@@ -259,34 +261,43 @@ static void judge_instruction(struct pesa_compare *compare, const struct compare
 	instruction->verdict = verdict_of(instruction->difference);
 }
 
-static void judge_region(struct pesa_compare *compare, struct pesa_compare_region *region,
-			 double variance)
+/* A region that is much of the program determines the misfit: by how much others are off tells whether it
+ * is by chance. */
+#define MUCH 0.2 /* of the predicted time of all */
+
+static struct pesa_error *judge_region(struct pesa_compare *compare, size_t index)
 {
-	double misfit =
-		fmin(compare->totals.misfit_region, COMPARE_MISFIT_MOST) * region->predicted;
-	double core = region->time.core;
+	struct pesa_compare_region *region = &compare->result[index];
+	double misfit = compare->totals.misfit_region, core = region->time.core, off;
 	bool enough =
 		region->predicted > 0 && region->covered >= PESA_COMPARE_COVERED_MIN && core > 0;
+	struct pesa_error *error = NULL;
 
+	if (region->predicted >= MUCH * compare->totals.corrected)
+		error = estimate_misfit(compare, true, index, &misfit);
+	if (error)
+		return error;
+	off = fmin(misfit, COMPARE_MISFIT_MOST) * region->predicted;
 	region->difference =
-		around(region->measured.value - region->predicted, variance + misfit * misfit,
-		       compare->options.confidence, enough);
+		around(region->measured.value - region->predicted,
+		       compare->variance[index] + off * off, compare->options.confidence, enough);
 	region->verdict = verdict_of(region->difference);
+	return NULL;
 }
 
 static struct pesa_error *judge(struct pesa_compare *compare)
 {
 	struct pesa_error *error =
-		estimate_misfit(compare, false, &compare->totals.misfit_instruction);
+		estimate_misfit(compare, false, NO_REGION, &compare->totals.misfit_instruction);
 
 	if (!error)
-		error = estimate_misfit(compare, true, &compare->totals.misfit_region);
+		error = estimate_misfit(compare, true, NO_REGION, &compare->totals.misfit_region);
 	if (error)
 		return error;
-	for (size_t i = 0; i < compare->results; i++) {
+	for (size_t i = 0; i < compare->results && !error; i++) {
 		struct pesa_compare_region *region = &compare->result[i];
 
-		judge_region(compare, region, compare->variance[i]);
+		error = judge_region(compare, i);
 		for (size_t k = 0; k < region->count; k++) {
 			struct pesa_compare_instruction *instruction =
 				&compare->instruction[region->first + k];
@@ -298,7 +309,7 @@ static struct pesa_error *judge(struct pesa_compare *compare)
 				instruction);
 		}
 	}
-	return NULL;
+	return error;
 }
 
 static int heavier_first(const void *left, const void *right)
