@@ -11,6 +11,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* A new value, different from all others. */
+#define WRITTEN 33 /* in place of a register: what an atomic writes */
+
 static struct compare_value unknown(const struct compare_memory *memory, unsigned int reg)
 {
 	return (struct compare_value){.symbol = mix(mix(1, memory->steps), reg) | 1};
@@ -112,30 +114,52 @@ static struct compare_value result_of(const struct compare_memory *memory, enum 
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Bytes that a plain load or store accesses; 0: another instruction. */
+/* Bytes that a load, a store or an atomic accesses; 0: another instruction. */
 static unsigned int access_size(const struct pesa_opcode *opcode)
 {
 	static const char letters[] = "bhwdq";
 	const char *mnemonic = opcode->mnemonic, *letter;
 
-	if (!(opcode->properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE)) ||
-	    opcode->properties & (PESA_OPCODE_ATOMIC | PESA_OPCODE_VECTOR))
+	if (!(opcode->properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE | PESA_OPCODE_ATOMIC)) ||
+	    opcode->properties & PESA_OPCODE_VECTOR)
 		return 0;
-	mnemonic += strncmp(mnemonic, "c.", 2) ? 0 : 2;
-	mnemonic += *mnemonic == 'f';
-	if (*mnemonic != 'l' && *mnemonic != 's')
-		return 0;
-	letter = mnemonic[1] ? strchr(letters, mnemonic[1]) : NULL;
+	if (opcode->properties & PESA_OPCODE_ATOMIC) {
+		letter = strchr(mnemonic, '.');
+	} else {
+		mnemonic += strncmp(mnemonic, "c.", 2) ? 0 : 2;
+		mnemonic += *mnemonic == 'f';
+		letter = *mnemonic == 'l' || *mnemonic == 's' ? mnemonic : NULL;
+	}
+	letter = letter && letter[1] ? strchr(letters, letter[1]) : NULL;
 	return letter ? 1u << (letter - letters) : 0;
 }
 
-/* Address of an access: the base register is the last register, followed by the offset. */
+/* What an instruction with access_size() does: an atomic reads and writes, but for lr and sc. */
+static bool reads(const struct pesa_opcode *opcode)
+{
+	return opcode->properties & PESA_OPCODE_ATOMIC ? strncmp(opcode->mnemonic, "sc.", 3) != 0
+						       : opcode->properties & PESA_OPCODE_LOAD;
+}
+
+static bool writes(const struct pesa_opcode *opcode)
+{
+	return opcode->properties & PESA_OPCODE_ATOMIC ? strncmp(opcode->mnemonic, "lr.", 3) != 0
+						       : opcode->properties & PESA_OPCODE_STORE;
+}
+
+/* Address of an access: the base register is the last register, followed by the offset; atomics have
+ * none. */
 static bool address_of(const struct compare_memory *memory, const struct pesa_insn *insn,
 		       struct compare_value *address)
 {
 	const struct pesa_operand *operand = insn->operand;
 	unsigned int last = insn->operands;
 
+	if (last && operand[last - 1].kind == PESA_OPERAND_REGISTER && !operand[last - 1].output &&
+	    pesa_opcode_get(insn->opcode)->properties & PESA_OPCODE_ATOMIC) {
+		*address = operand_value(memory, &operand[last - 1]);
+		return true;
+	}
 	if (last < 2 || operand[last - 1].kind != PESA_OPERAND_IMMEDIATE ||
 	    operand[last - 2].kind != PESA_OPERAND_REGISTER || operand[last - 2].output)
 		return false;
@@ -215,6 +239,16 @@ static struct compare_value load(struct compare_memory *memory, struct compare_v
 		       : content;
 }
 
+/* The value that a store or an atomic writes: what an atomic computes from memory is not known. */
+static struct compare_value written_by(struct compare_memory *memory, const struct pesa_insn *insn,
+				       const struct pesa_opcode *opcode)
+{
+	if (!(opcode->properties & PESA_OPCODE_ATOMIC))
+		return operand_value(memory, &insn->operand[0]);
+	return reads(opcode) || insn->operands < 3 ? unknown(memory, WRITTEN)
+						   : operand_value(memory, &insn->operand[1]);
+}
+
 /* What does not depend on the path: names and lists of registers take long to look at. */
 static const struct compare_known *know(struct compare_memory *memory, const struct pesa_insn *insn)
 {
@@ -249,23 +283,19 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 
 	memory->steps++;
 	result = result_of(memory, known->operation, insn, address);
-	if (opcode->properties & (PESA_OPCODE_STORE | PESA_OPCODE_ATOMIC)) {
-		memory->newest = memory->steps;
-		memory->newest_size = known->size;
-	}
 	if (known->size && address_of(memory, insn, &place)) {
-		if (opcode->properties & PESA_OPCODE_LOAD) {
+		if (reads(opcode)) {
 			result = load(memory, place, known->size, &forward);
 			forward.address = place;
 			forward.known = true;
-		} else {
+		}
+		if (writes(opcode))
 			*cell_at(memory, memory->cells++) = (struct compare_cell){
 				.address = place,
-				.content = operand_value(memory, &insn->operand[0]),
+				.content = written_by(memory, insn, opcode),
 				.size = known->size,
 				.writer = memory->steps,
 			};
-		}
 	}
 	for (unsigned int i = 0; i < defined->count; i++)
 		if (defined->registers[i] && defined->registers[i] < 32)
@@ -275,9 +305,13 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 	/* The kernel returns its result in a0. */
 	if (known->trap)
 		memory->reg[10] = unknown(memory, 10);
-	if (opcode->properties & PESA_OPCODE_LOAD && memory->newest) {
+	if (reads(opcode) && memory->newest) {
 		forward.newest = memory->steps - memory->newest;
 		forward.narrow = memory->newest_size && memory->newest_size < known->size;
+	}
+	if (writes(opcode)) {
+		memory->newest = memory->steps;
+		memory->newest_size = known->size;
 	}
 	return forward;
 }

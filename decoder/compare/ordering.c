@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What waits at instructions that order others on this core (order.h): the paths are predicted with
- * all kinds alike, in each way, and then with each kind changed in turn.  What brings the predicted
- * time of basic blocks nearest to the measured one is chosen.
+ * all kinds alike, in each way, then with all atomics changed, and with each kind changed in turn.  What
+ * brings the predicted time of basic blocks nearest to the measured one is chosen.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +69,53 @@ static struct pesa_error *choose_for(struct choice *choice, struct compare_kind 
 	return error;
 }
 
-/* The nearest of the ways in which all kinds wait alike, and then each kind.  The caller predicts with
+static bool is_atomic(const struct compare_kind *kind)
+{
+	return pesa_opcode_get((uint16_t)kind->opcode)->properties & PESA_OPCODE_ATOMIC;
+}
+
+static void set_atomics(struct compare_kinds *kinds, const enum compare_wait *waits)
+{
+	for (unsigned int i = 0; i < kinds->count; i++)
+		if (is_atomic(&kinds->kind[i]))
+			set(&kinds->kind[i], waits[i]);
+}
+
+/*
+ * Try the other ways for all atomics together: a load-reserved and its conditional store wait for each other
+ * as long as one of them orders the other, so that neither is right alone.
+ */
+static struct pesa_error *choose_for_atomics(struct choice *choice, double least)
+{
+	struct compare_kinds *kinds = &choice->compare->kinds;
+	enum compare_wait best[COMPARE_KINDS_MAX], ways[COMPARE_KINDS_MAX];
+	unsigned int atomics = 0;
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < kinds->count; i++) {
+		best[i] = kinds->kind[i].wait;
+		atomics += is_atomic(&kinds->kind[i]);
+	}
+	for (enum compare_wait wait = 0;
+	     wait < COMPARE_WAITS && atomics > 1 && atomics < kinds->count && !error; wait++) {
+		double now;
+
+		for (unsigned int i = 0; i < kinds->count; i++)
+			ways[i] = wait;
+		set_atomics(kinds, ways);
+		error = predict(choice, choice->now);
+		now = distance(choice, choice->now);
+		if (now >= choice->nearest - least)
+			continue;
+		choice->nearest = now;
+		for (unsigned int i = 0; i < kinds->count; i++)
+			best[i] = kinds->kind[i].wait;
+	}
+	set_atomics(kinds, best);
+	return error;
+}
+
+/* The nearest of the ways in which all kinds wait alike, then all atomics, and then each kind.  The caller predicts with
  * what was chosen. */
 static struct pesa_error *choose(struct choice *choice)
 {
@@ -88,6 +134,7 @@ static struct pesa_error *choose(struct choice *choice)
 	for (unsigned int i = 0; i < compare->kinds.count; i++)
 		if (compare_kind_flushes(&compare->kinds.kind[i]))
 			compare->kinds.kind[i].wait = COMPARE_WAIT_ALL;
+	error = choose_for_atomics(choice, least);
 	for (unsigned int i = 0; i < compare->kinds.count && !error; i++)
 		if (compare->kinds.kind[i].cycles >= least &&
 		    !compare_kind_flushes(&compare->kinds.kind[i]))

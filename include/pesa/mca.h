@@ -211,8 +211,8 @@ struct pesa_mca_block_options {
 	/** Cycles from when a store retires until a load that waits for it to reach the cache has
 	 * its data; 0: not known, no load waits for that. */
 	unsigned int drain_latency;
-	/** Loads take at least so many cycles, all results of one as many more; 0: as the model
-	 * says. */
+	/** Loads and conditional stores (sc) take at least so many cycles, all results of one as many
+	 * more; 0: as the model says. */
 	unsigned int load_latency;
 	/** Units that an instruction occupies for at least so many cycles, and of which there is one,
 	 * are taken in program order; 0: as llvm-mca, by what is ready. */

@@ -342,6 +342,43 @@ for name in ("biased.data", "biased.golden"):
 check(ways[0][0] > 3000 and near(ways[1][0], ways[0][0], 0.15) and ways[1][1] < 0.2 * ways[1][0],
       "a branch that is seldom taken is mispredicted where it is taken, in an exact profile as in samples", ways)
 
+# A compare-and-exchange as compilers make it: of its four instructions that order others only the fences do on
+# this core, and load-reserved reads what the conditional store wrote.
+build("""
+	.globl _start
+_start:	li s1, 20000
+	la s0, word
+1:	fence rw, rw
+	ld a0, 0(s0)
+	fence r, rw
+2:	mv a5, a0
+	addi a1, a0, 1
+	lr.d.aqrl a0, (s0)
+	bne a0, a5, 2b
+	sc.d.rl a3, a1, (s0)
+	bnez a3, 2b
+	li s2, 8
+3:	lr.d a0, (s0)
+	addi a1, a0, 1
+	sc.d a3, a1, (s0)
+	bnez a3, 3b
+	addi s2, s2, -1
+	bnez s2, 3b
+	addi s1, s1, -1
+	bnez s1, 1b
+	li a0, 0; li a7, 93
+	ecall
+	.bss
+	.balign 64
+word:	.space 64
+""")
+for core in ("ooo-3", "ooo-8"):
+    record("atomic.data", "--core", core)
+    atomic = result("-i", "atomic.data")
+    spent = [sum(region[part] for region in atomic["regions"]) for part in ("measured", "predicted")]
+    check(near(*spent, 0.04) and atomic["classes"] == [], f"{core}: atomics that do not order others, and read what others of them wrote",
+          atomic.get("error", (spent, atomic["ordering"], atomic["classes"])))
+
 # While a load misses, the division of the next round executes: a model without misses predicts that it stalls.
 build("""
 	.option norvc

@@ -12,8 +12,10 @@
  * IN_ORDER_MOST.  What differs by more is wrong with the model. */
 #define IN_ORDER_LEAST 0.02
 #define IN_ORDER_MOST  0.05
-#define EVENT_MISFIT   0.3  /* part of stalls with an event that may be core time */
-#define PHASE_MISFIT   0.15 /* cycles per execution: which instructions retire together */
+#define EVENT_MISFIT   0.3 /* part of stalls with an event that may be core time */
+/* Cycles per execution: which instructions retire together. */
+#define PHASE_MISFIT   0.15
+#define IN_ORDER_PHASE 0.1
 #define REGION_MISFIT  0.03 /* relative misfit of a region, due to the engine */
 #define LEFT_DEVIATIONS \
 	2.0		/* standard deviations of sampling and misfit that explain a difference */
@@ -37,8 +39,10 @@ static bool is_compared(const struct compare_node *node)
 
 static double phase_variance(const struct compare_search *search, uint32_t index)
 {
-	double phase = PHASE_MISFIT * search->compare->code.node[index].executions;
+	double phase =
+		pesa_mca_model_is_out_of_order(search->original) ? PHASE_MISFIT : IN_ORDER_PHASE;
 
+	phase *= search->compare->code.node[index].executions;
 	return phase * phase;
 }
 

@@ -298,7 +298,8 @@ static struct pesa_error *describe(struct mca_binder *binder, const struct opera
 	if (!description->write || !description->read)
 		return pesa_error_no_memory();
 	describe_writes(binder, description, operands);
-	if (description->load)
+	/* A conditional store looks its line up, too. */
+	if (description->load || !strncmp(operands->opcode->name, "SC_", 3))
 		delay_load(description, (int)binder->options->load_latency);
 	describe_reads(description, operands);
 	return mca_describe_usage(arena, model, description);
