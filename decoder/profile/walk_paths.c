@@ -344,9 +344,9 @@ static bool accept(const struct pesa_walk_paths *paths, struct state *state)
 }
 
 /*
- * A trap comes in one cycle of thousands, a branch is taken in many: where the record leaves both
- * open, the branch was.  If neither were said, the direction of a branch would be unknown wherever it
- * was taken, and it would seem never to be.
+ * Traps are rare, and branches that are taken are not: where the record leaves both open, the branch
+ * was.  If neither were said, the direction of a branch would be unknown wherever it was taken, and it
+ * would seem never to be.
  */
 static void prefer_branches_to_traps(struct place *last)
 {

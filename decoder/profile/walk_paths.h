@@ -4,12 +4,14 @@
  *
  * If all targets and offsets are known there is one path.  If some are unknown, the walk follows
  * every path that the text allows, keeps those with exactly the record's number of transfers, and
- * uses the facts on which all of them agree.  So nothing is guessed, and everything that follows
- * from the text is used: the target of a jump, or a branch that must have been taken because there
- * would be too few transfers otherwise.
+ * uses the facts on which all of them agree.  So everything that follows from the text is used: the
+ * target of a jump, or a branch that must have been taken because there would be too few transfers
+ * otherwise.
  *
- * One assumption: a trap (interrupt, exception) with an unknown target is the last transfer of its
+ * Two assumptions: a trap (interrupt, exception) with an unknown target is the last transfer of its
  * cycle, because no core retires instructions of a handler in the cycle in which it takes the trap.
+ * And a path without a trap is taken for the right one where one with a trap behind its last
+ * instruction fits as well, and that is no instruction that traps by itself.
  */
 #ifndef DECODER_PROFILE_WALK_PATHS_H
 #define DECODER_PROFILE_WALK_PATHS_H

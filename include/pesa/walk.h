@@ -101,7 +101,7 @@ struct pesa_step {
 enum pesa_step_transfer {
 	PESA_STEP_TRANSFER_UNKNOWN, /**< not recorded */
 	PESA_STEP_TRANSFER_NONE,    /**< no */
-	PESA_STEP_TRANSFER_TAKEN,   /**< yes */
+	PESA_STEP_TRANSFER_TAKEN,   /**< yes, or rarely a trap came behind it instead */
 };
 
 /** A transfer of control in the sampled cycle. */
