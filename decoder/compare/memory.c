@@ -10,9 +10,9 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-/* A new value, different from all others. */
 #define WRITTEN 33 /* in place of a register: what an atomic writes */
 
+/* A new value, different from all others. */
 static struct compare_value unknown(const struct compare_memory *memory, unsigned int reg)
 {
 	return (struct compare_value){.symbol = mix(mix(1, memory->steps), reg) | 1};

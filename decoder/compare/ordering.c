@@ -69,9 +69,11 @@ static struct pesa_error *choose_for(struct choice *choice, struct compare_kind 
 	return error;
 }
 
+/* Whether a kind is of atomics, and not settled. */
 static bool is_atomic(const struct compare_kind *kind)
 {
-	return pesa_opcode_get((uint16_t)kind->opcode)->properties & PESA_OPCODE_ATOMIC;
+	return pesa_opcode_get((uint16_t)kind->opcode)->properties & PESA_OPCODE_ATOMIC &&
+	       !compare_kind_flushes(kind);
 }
 
 static void set_atomics(struct compare_kinds *kinds, const enum compare_wait *waits)
@@ -91,13 +93,19 @@ static struct pesa_error *choose_for_atomics(struct choice *choice, double least
 	enum compare_wait best[COMPARE_KINDS_MAX], ways[COMPARE_KINDS_MAX];
 	unsigned int atomics = 0;
 	struct pesa_error *error = NULL;
+	double cycles = 0;
 
 	for (unsigned int i = 0; i < kinds->count; i++) {
 		best[i] = kinds->kind[i].wait;
-		atomics += is_atomic(&kinds->kind[i]);
+		if (!is_atomic(&kinds->kind[i]))
+			continue;
+		atomics++;
+		cycles += kinds->kind[i].cycles;
 	}
-	for (enum compare_wait wait = 0;
-	     wait < COMPARE_WAITS && atomics > 1 && atomics < kinds->count && !error; wait++) {
+	/* One is tried by itself, and all with all kinds. */
+	if (cycles < least || atomics < 2 || atomics == kinds->count)
+		return NULL;
+	for (enum compare_wait wait = 0; wait < COMPARE_WAITS && !error; wait++) {
 		double now;
 
 		for (unsigned int i = 0; i < kinds->count; i++)
@@ -115,8 +123,8 @@ static struct pesa_error *choose_for_atomics(struct choice *choice, double least
 	return error;
 }
 
-/* The nearest of the ways in which all kinds wait alike, then all atomics, and then each kind.  The caller predicts with
- * what was chosen. */
+/* The nearest of the ways in which all kinds wait alike, then all atomics, and then each kind.  The caller
+ * predicts with what was chosen. */
 static struct pesa_error *choose(struct choice *choice)
 {
 	struct pesa_compare *compare = choice->compare;

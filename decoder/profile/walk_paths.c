@@ -14,7 +14,9 @@ struct state {
 	bool derived;	  /* from the text, not from the record */
 	bool open;	  /* `taken` is the minimum number of transfers */
 	bool behind_trap; /* the instruction before it raises an exception, as ecall does */
-	bool trapped;	  /* a trap behind the last instruction, for which nothing speaks */
+	/* A trap behind the last instruction, for which nothing speaks; where a target was removed from the
+	 * record, because it is an address of the kernel, that does. */
+	bool trapped;
 	uint8_t taken;
 	uint8_t reason; /* enum pesa_unattributed; valid if the address is not known */
 	bool alive;	/* a path through it fits the whole record */
@@ -197,7 +199,7 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 			struct state trapped = *from;
 			struct move trap = {.own = PESA_STEP_TRANSFER_NONE};
 
-			trapped.trapped = true;
+			trapped.trapped = !transfer->hidden;
 			take(&trapped, &trap, false, 0, transfer);
 			take_traps(walker, &trapped, &trap);
 			move_to(walker, trapped, &trap);
@@ -336,7 +338,7 @@ static bool accept(const struct pesa_walk_paths *paths, struct state *state)
 	if (transfer->has_from && state->known &&
 	    (transfer->from != state->address || !is_trap_at(paths, state->address, transfer)))
 		return false;
-	state->trapped = !state->behind_trap && !transfer->has_from;
+	state->trapped = !state->behind_trap && !transfer->has_from && !transfer->hidden;
 	state->known = transfer->has_to;
 	state->address = transfer->to;
 	state->reason = (uint8_t)missing_target(transfer);
