@@ -379,6 +379,29 @@ for core in ("ooo-3", "ooo-8"):
     check(near(*spent, 0.04) and atomic["classes"] == [], f"{core}: atomics that do not order others, and read what others of them wrote",
           atomic.get("error", (spent, atomic["ordering"], atomic["classes"])))
 
+# One loop is all of the program, and 13 % off: its own difference says nothing of how far others are.
+build("""
+	.globl _start
+_start:	li a2, 60000
+	addi sp, sp, -64
+	li a5, 0
+1:	andi a4, a5, 7
+	addi a4, a4, 16
+	andi a3, a5, 255
+	add a4, a4, sp
+	sb a3, -8(a4)
+	lbu a4, 11(sp)
+	addiw a5, a5, 1
+	add a0, a0, a4
+	bne a5, a2, 1b
+	li a0, 0; li a7, 93
+	ecall
+""")
+record("alone.data", "--set", "c0.latency=2")
+alone = result("-i", "alone.data")
+check(alone["classes"] or (alone["unexplained"] or {}).get("cycles", 0) > 0.1 * alone["totals"]["measured"],
+      "a loop that is all of the program: an entry of the model, or what it leaves unexplained", alone.get("error", alone.get("unexplained")))
+
 # While a load misses, the division of the next round executes: a model without misses predicts that it stalls.
 build("""
 	.option norvc
