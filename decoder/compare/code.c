@@ -227,6 +227,20 @@ void compare_code_free(struct compare_code *code)
 	free(code->set);
 }
 
+double compare_marked_mispredicts(const struct compare_node *node)
+{
+	double count = 0;
+
+	for (unsigned int i = 0; i < node->measured->buckets; i++) {
+		const struct pesa_bucket *bucket = &node->measured->bucket[i];
+
+		if (bucket->state == PESA_STATE_RETIRING &&
+		    bucket->cause & PESA_CAUSE_BRANCH_MISPREDICT)
+			count += (double)bucket->samples;
+	}
+	return count;
+}
+
 uint32_t compare_code_find(const struct compare_code *code, uint32_t dso, uint64_t address)
 {
 	uint32_t low = 0, high = code->count;

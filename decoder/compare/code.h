@@ -85,6 +85,8 @@ struct pesa_error *compare_code_set_vector_types(struct compare_code *code,
 						 const struct pesa_profile *profile,
 						 struct pesa_symbols *symbols);
 void compare_code_free(struct compare_code *code);
+/* Samples in which an instruction retired and was mispredicted; of an exact profile, executions. */
+double compare_marked_mispredicts(const struct compare_node *node);
 /* The node at an address, or COMPARE_NONE. */
 uint32_t compare_code_find(const struct compare_code *code, uint32_t dso, uint64_t address);
 

@@ -66,15 +66,9 @@ static void executions_by_direction(const struct compare_node *node, double ways
  */
 static double count_mispredicts(const struct pesa_compare *compare, const struct compare_node *node)
 {
-	double penalty = compare->predictor.core.mispredict_penalty, count = 0;
+	double penalty = compare->predictor.core.mispredict_penalty,
+	       count = compare_marked_mispredicts(node);
 
-	for (unsigned int i = 0; i < node->measured->buckets; i++) {
-		const struct pesa_bucket *bucket = &node->measured->bucket[i];
-
-		if (bucket->state == PESA_STATE_RETIRING &&
-		    bucket->cause & PESA_CAUSE_BRANCH_MISPREDICT)
-			count += (double)bucket->samples;
-	}
 	return !count && penalty ? node->time.flushed / penalty : count;
 }
 
@@ -219,7 +213,7 @@ static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool reg
 			predicted = each * node->executions;
 			variance = compare_sampling_variance(compare, node, each);
 		}
-		if (!(predicted > 0) || (regions && i == without))
+		if (!(predicted > 0) || i == without)
 			continue;
 		difference[count++] = (struct compare_difference){
 			.relative = fabs(measured - predicted) / predicted,

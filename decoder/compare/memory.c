@@ -120,7 +120,7 @@ static unsigned int access_size(const struct pesa_opcode *opcode)
 	static const char letters[] = "bhwdq";
 	const char *mnemonic = opcode->mnemonic, *letter;
 
-	if (!(opcode->properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE | PESA_OPCODE_ATOMIC)) ||
+	if (!(opcode->properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE)) ||
 	    opcode->properties & PESA_OPCODE_VECTOR)
 		return 0;
 	if (opcode->properties & PESA_OPCODE_ATOMIC) {
@@ -132,19 +132,6 @@ static unsigned int access_size(const struct pesa_opcode *opcode)
 	}
 	letter = letter && letter[1] ? strchr(letters, letter[1]) : NULL;
 	return letter ? 1u << (letter - letters) : 0;
-}
-
-/* What an instruction with access_size() does: an atomic reads and writes, but for lr and sc. */
-static bool reads(const struct pesa_opcode *opcode)
-{
-	return opcode->properties & PESA_OPCODE_ATOMIC ? strncmp(opcode->mnemonic, "sc.", 3) != 0
-						       : opcode->properties & PESA_OPCODE_LOAD;
-}
-
-static bool writes(const struct pesa_opcode *opcode)
-{
-	return opcode->properties & PESA_OPCODE_ATOMIC ? strncmp(opcode->mnemonic, "lr.", 3) != 0
-						       : opcode->properties & PESA_OPCODE_STORE;
 }
 
 /* Address of an access: the base register is the last register, followed by the offset; atomics have
@@ -245,8 +232,9 @@ static struct compare_value written_by(struct compare_memory *memory, const stru
 {
 	if (!(opcode->properties & PESA_OPCODE_ATOMIC))
 		return operand_value(memory, &insn->operand[0]);
-	return reads(opcode) || insn->operands < 3 ? unknown(memory, WRITTEN)
-						   : operand_value(memory, &insn->operand[1]);
+	return opcode->properties & PESA_OPCODE_LOAD || insn->operands < 3
+		       ? unknown(memory, WRITTEN)
+		       : operand_value(memory, &insn->operand[1]);
 }
 
 /* What does not depend on the path: names and lists of registers take long to look at. */
@@ -284,12 +272,12 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 	memory->steps++;
 	result = result_of(memory, known->operation, insn, address);
 	if (known->size && address_of(memory, insn, &place)) {
-		if (reads(opcode)) {
+		if (opcode->properties & PESA_OPCODE_LOAD) {
 			result = load(memory, place, known->size, &forward);
 			forward.address = place;
 			forward.known = true;
 		}
-		if (writes(opcode))
+		if (opcode->properties & PESA_OPCODE_STORE)
 			*cell_at(memory, memory->cells++) = (struct compare_cell){
 				.address = place,
 				.content = written_by(memory, insn, opcode),
@@ -305,11 +293,11 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 	/* The kernel returns its result in a0. */
 	if (known->trap)
 		memory->reg[10] = unknown(memory, 10);
-	if (reads(opcode) && memory->newest) {
+	if (opcode->properties & PESA_OPCODE_LOAD && memory->newest) {
 		forward.newest = memory->steps - memory->newest;
 		forward.narrow = memory->newest_size && memory->newest_size < known->size;
 	}
-	if (writes(opcode)) {
+	if (opcode->properties & PESA_OPCODE_STORE) {
 		memory->newest = memory->steps;
 		memory->newest_size = known->size;
 	}

@@ -46,81 +46,74 @@ static void set_all(struct compare_kinds *kinds, enum compare_wait wait)
 		set(&kinds->kind[i], wait);
 }
 
-/* Try the other ways for one kind, and keep what is nearer to the measurement. */
-static struct pesa_error *choose_for(struct choice *choice, struct compare_kind *kind, double least)
-{
-	enum compare_wait best = kind->wait, before = kind->wait;
-	struct pesa_error *error = NULL;
-
-	for (enum compare_wait wait = 0; wait < COMPARE_WAITS && !error; wait++) {
-		double now;
-
-		if (wait == before || (wait == COMPARE_WAIT_MEMORY && !kind->memory))
-			continue;
-		kind->wait = wait;
-		error = predict(choice, choice->now);
-		now = distance(choice, choice->now);
-		if (now >= choice->nearest - least)
-			continue;
-		choice->nearest = now;
-		best = wait;
-	}
-	kind->wait = best;
-	return error;
-}
-
-/* Whether a kind is of atomics, and not settled. */
+/* Whether a kind is of atomics; one that flushes always drains, and is not among those that are tried. */
 static bool is_atomic(const struct compare_kind *kind)
 {
 	return pesa_opcode_get((uint16_t)kind->opcode)->properties & PESA_OPCODE_ATOMIC &&
 	       !compare_kind_flushes(kind);
 }
 
-static void set_atomics(struct compare_kinds *kinds, const enum compare_wait *waits)
+/* Set in which way one kind waits, or all atomics (`only`: NULL); false: that is how they do already. */
+static bool change(struct compare_kinds *kinds, const struct compare_kind *only,
+		   enum compare_wait wait)
 {
-	for (unsigned int i = 0; i < kinds->count; i++)
-		if (is_atomic(&kinds->kind[i]))
-			set(&kinds->kind[i], waits[i]);
-}
-
-/*
- * Try the other ways for all atomics together: a load-reserved and its conditional store wait for each other
- * as long as one of them orders the other, so that neither is right alone.
- */
-static struct pesa_error *choose_for_atomics(struct choice *choice, double least)
-{
-	struct compare_kinds *kinds = &choice->compare->kinds;
-	enum compare_wait best[COMPARE_KINDS_MAX], ways[COMPARE_KINDS_MAX];
-	unsigned int atomics = 0;
-	struct pesa_error *error = NULL;
-	double cycles = 0;
+	bool changed = false;
 
 	for (unsigned int i = 0; i < kinds->count; i++) {
-		best[i] = kinds->kind[i].wait;
-		if (!is_atomic(&kinds->kind[i]))
+		struct compare_kind *kind = &kinds->kind[i];
+
+		if ((only ? kind != only : !is_atomic(kind)) ||
+		    (wait == COMPARE_WAIT_MEMORY && !kind->memory))
 			continue;
-		atomics++;
-		cycles += kinds->kind[i].cycles;
+		changed |= kind->wait != wait;
+		kind->wait = wait;
 	}
-	/* One is tried by itself, and all with all kinds. */
-	if (cycles < least || atomics < 2 || atomics == kinds->count)
-		return NULL;
+	return changed;
+}
+
+/* Try the other ways for one kind, or for all atomics together (`only`: NULL), and keep what is nearer to
+ * the measurement. */
+static struct pesa_error *choose_for(struct choice *choice, const struct compare_kind *only,
+				     double least)
+{
+	struct compare_kinds *kinds = &choice->compare->kinds;
+	const struct compare_kinds before = *kinds;
+	struct compare_kinds best = *kinds;
+	struct pesa_error *error = NULL;
+
 	for (enum compare_wait wait = 0; wait < COMPARE_WAITS && !error; wait++) {
 		double now;
 
-		for (unsigned int i = 0; i < kinds->count; i++)
-			ways[i] = wait;
-		set_atomics(kinds, ways);
+		*kinds = before;
+		if (!change(kinds, only, wait))
+			continue;
 		error = predict(choice, choice->now);
 		now = distance(choice, choice->now);
 		if (now >= choice->nearest - least)
 			continue;
 		choice->nearest = now;
-		for (unsigned int i = 0; i < kinds->count; i++)
-			best[i] = kinds->kind[i].wait;
+		best = *kinds;
 	}
-	set_atomics(kinds, best);
+	*kinds = best;
 	return error;
+}
+
+/*
+ * Whether atomics are to be tried together: a load-reserved and its conditional store wait for each other as
+ * long as one of them orders the other, so that neither is right alone.  One atomic is tried by itself, and
+ * where there is nothing else all have been.
+ */
+static bool has_several_atomics(const struct compare_kinds *kinds, double least)
+{
+	unsigned int atomics = 0;
+	double cycles = 0;
+
+	for (unsigned int i = 0; i < kinds->count; i++)
+		if (is_atomic(&kinds->kind[i])) {
+			atomics++;
+			cycles += kinds->kind[i].cycles;
+		}
+	return cycles >= least && atomics > 1 && atomics < kinds->count;
 }
 
 /* The nearest of the ways in which all kinds wait alike, then all atomics, and then each kind.  The caller
@@ -142,7 +135,8 @@ static struct pesa_error *choose(struct choice *choice)
 	for (unsigned int i = 0; i < compare->kinds.count; i++)
 		if (compare_kind_flushes(&compare->kinds.kind[i]))
 			compare->kinds.kind[i].wait = COMPARE_WAIT_ALL;
-	error = choose_for_atomics(choice, least);
+	if (has_several_atomics(&compare->kinds, least))
+		error = choose_for(choice, NULL, least);
 	for (unsigned int i = 0; i < compare->kinds.count && !error; i++)
 		if (compare->kinds.kind[i].cycles >= least &&
 		    !compare_kind_flushes(&compare->kinds.kind[i]))

@@ -199,14 +199,12 @@ static void add(struct pesa_compare *compare, const struct transfers *transfers)
 static void count_missed(const struct pesa_compare *compare, const struct compare_node *node,
 			 double taken, double missed[2])
 {
-	bool exact = pesa_profile_totals(compare->profile)->exact, marked = !exact;
+	bool exact = pesa_profile_totals(compare->profile)->exact,
+	     marked = !exact || compare_marked_mispredicts(node) > 0;
 	/* An exact profile's own number, rather than the mean of its basic block. */
 	double own =
 		exact && node->executions > 0 ? node->measured->executions / node->executions : 1;
 
-	for (unsigned int i = 0; i < node->measured->buckets; i++)
-		marked |= node->measured->bucket[i].state == PESA_STATE_RETIRING &&
-			  node->measured->bucket[i].cause & PESA_CAUSE_BRANCH_MISPREDICT;
 	missed[0] = marked ? own * node->mispredicts[0] * (node->executions - taken) : 0;
 	missed[1] = marked ? own * node->mispredicts[1] * taken : taken;
 }

@@ -186,8 +186,8 @@ static struct pesa_error *measure_latencies(struct waits *waits, struct compare_
  * A load may wait in a part of its executions: where a store that writes fewer bytes than it reads, and so
  * cannot forward to it, overlaps with it only sometimes, or where the core learns only in the course of the
  * program that it reads what a store wrote (a function that copies, called for other data before).  That
- * part is the one which gives the measured time.  `never`, `always`: the load's excess without waiting, and if it waits in each
- * execution.
+ * part is tried which gives the measured time.  `never`, `always`: the load's excess if it waits in no
+ * execution, and in each.
  */
 static struct pesa_error *try_sometimes(struct waits *waits, struct compare_node *node,
 					enum compare_waits kind, double never, double always,

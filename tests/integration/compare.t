@@ -80,6 +80,22 @@ void _start(void)
 	__asm__ volatile("li a0, 0; li a7, 93; ecall");
 }
 """
+# A branch that random numbers have taken where all of these bits of one are 0.
+RANDOM = """
+	.globl _start
+_start:	li s0, 40000
+	li a1, 88172645463325252
+1:	slli t0, a1, 13; xor a1, a1, t0
+	srli t0, a1, 7; xor a1, a1, t0
+	slli t0, a1, 17; xor a1, a1, t0
+	andi t0, a1, {bits}
+	beqz t0, 2f
+	add a2, a2, a1; xor a3, a3, a2; add a4, a4, a3
+2:	addi s0, s0, -1
+	bnez s0, 1b
+	li a0, 0; li a7, 93
+	ecall
+"""
 # A third of the way through, the load of copy() reads what its store has just written; the core then has it wait for that store in
 # all later executions.
 COPIES = """
@@ -147,6 +163,11 @@ def compare(*words, **environment):
 def result(*words):
     done = compare("--json", *words)
     return json.loads(done.stdout) if done.returncode == 0 else {"classes": [], "regions": [], "error": done.stderr}
+
+
+def spent_in(found):
+    """Core time of all regions, measured and predicted."""
+    return [sum(region[part] for region in found["regions"]) for part in ("measured", "predicted")]
 
 
 def near(measured, expected, share):
@@ -290,21 +311,7 @@ check("100.00% of all cycles are in code that cannot be read" in changed.stdout,
       "code that changed: its share is reported, what is unattributed for it included", changed.stdout[:600])
 
 # An unpredictable branch: exact profile and samples have the same rate of mispredictions.
-build("""
-	.globl _start
-_start:	li s0, 40000
-	li a1, 88172645463325252
-1:	slli t0, a1, 13; xor a1, a1, t0
-	srli t0, a1, 7; xor a1, a1, t0
-	slli t0, a1, 17; xor a1, a1, t0
-	andi t0, a1, 1
-	beqz t0, 2f
-	add a2, a2, a1; xor a3, a3, a2; add a4, a4, a3
-2:	addi s0, s0, -1
-	bnez s0, 1b
-	li a0, 0; li a7, 93
-	ecall
-""")
+build(RANDOM.format(bits=1))
 record("random.data", "--golden", "random.golden")
 sampled, exact = (result("-i", name)["totals"] for name in ("random.data", "random.golden"))
 check(exact["predicted"] and near(exact["predicted"], sampled["predicted"], 0.03),
@@ -314,26 +321,12 @@ check(near(exact["predicted"], exact["measured"], 0.01), "what is first behind a
 
 record("refilled.data", "--core", "inorder-2")
 refilled = result("-i", "refilled.data")
-spent = [sum(region[part] for region in refilled["regions"]) for part in ("measured", "predicted")]
+spent = spent_in(refilled)
 check(refilled["classes"] == [] and near(*spent, 0.08), "in order, what is first behind a misprediction is complete later by its way there",
       refilled.get("error", (spent, refilled["classes"])))
 
 # One that is taken one time in eight is mispredicted where it is taken; an exact profile does not tell.
-build("""
-	.globl _start
-_start:	li s0, 40000
-	li a1, 88172645463325252
-1:	slli t0, a1, 13; xor a1, a1, t0
-	srli t0, a1, 7; xor a1, a1, t0
-	slli t0, a1, 17; xor a1, a1, t0
-	andi t0, a1, 7
-	beqz t0, 2f
-	add a2, a2, a1; xor a3, a3, a2; add a4, a4, a3
-2:	addi s0, s0, -1
-	bnez s0, 1b
-	li a0, 0; li a7, 93
-	ecall
-""")
+build(RANDOM.format(bits=7))
 record("biased.data", "--golden", "biased.golden")
 ways = []
 for name in ("biased.data", "biased.golden"):
@@ -375,7 +368,7 @@ word:	.space 64
 for core in ("ooo-3", "ooo-8"):
     record("atomic.data", "--core", core)
     atomic = result("-i", "atomic.data")
-    spent = [sum(region[part] for region in atomic["regions"]) for part in ("measured", "predicted")]
+    spent = spent_in(atomic)
     check(near(*spent, 0.04) and atomic["classes"] == [], f"{core}: atomics that do not order others, and read what others of them wrote",
           atomic.get("error", (spent, atomic["ordering"], atomic["classes"])))
 

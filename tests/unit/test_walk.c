@@ -409,11 +409,12 @@ static void a_trap_without_a_target_is_known_by_the_text(void **state)
  */
 static void a_branch_is_rather_taken_than_followed_by_a_trap(void **state)
 {
-	struct pesa_record record = record_of(
+	const struct pesa_record three = record_of(
 		0x10c,
 		(struct pesa_details){.instret = 3, .transfers = 3, .transfer_offset = {1, 2}},
 		0x200, 0x300);
-	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+	struct pesa_record record = three;
+	struct pesa_walk_result result = walk_of(&three, NULL, 0);
 	const struct pesa_branch_entry trap[] = {{.from = 0x304, .to = 0x500},
 						 {.from = 0x200, .to = 0x300},
 						 {.from = 0x10c, .to = 0x200}};
@@ -430,19 +431,12 @@ static void a_branch_is_rather_taken_than_followed_by_a_trap(void **state)
 	assert_steps(&result, 3, 0x10a, 0x10c, 0x200, 0);
 	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_TAKEN);
 	/* Where targets in the kernel were removed, the one that is missing may be one of them. */
-	record = record_of(
-		0x10c,
-		(struct pesa_details){.instret = 3, .transfers = 3, .transfer_offset = {1, 2}},
-		0x200, 0x300);
+	record = three;
 	record.flags |= PESA_RECORD_SCRUBBED;
 	result = walk_of(&record, NULL, 0);
 	assert_int_equal(result.step[2].transfer, PESA_STEP_TRANSFER_UNKNOWN);
 	/* The branch stack says that it was a trap. */
-	record = record_of(
-		0x10c,
-		(struct pesa_details){.instret = 3, .transfers = 3, .transfer_offset = {1, 2}},
-		0x200, 0x300);
-	result = walk_of(&record, trap, 3);
+	result = walk_of(&three, trap, 3);
 	assert_steps(&result, 3, 0x10c, 0x200, 0x300, 0);
 	assert_int_equal(result.step[2].transfer, PESA_STEP_TRANSFER_NONE);
 }
