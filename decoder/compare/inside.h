@@ -56,10 +56,11 @@ struct pesa_compare {
 	unsigned int redirects;
 	/* With findings of which some had too little evidence; NULL: all had enough. */
 	struct pesa_mca_model *tentative;
-	bool far;	  /* not explained, and compare_is_far() */
-	bool ended_early; /* see compare_is_exhausted() */
-	double progress;  /* share done, as last reported */
-	double *variance; /* by result: sampling variance of its difference */
+	bool far;		    /* not explained, and compare_is_far() */
+	bool ended_early;	    /* see compare_is_exhausted() */
+	uint64_t apart, apart_from; /* instructions; see compare_begin_apart() */
+	double progress;	    /* share done, as last reported */
+	double *variance;	    /* by result: sampling variance of its difference */
 	struct pesa_compare_instruction *instruction; /* of all results; see `first` of each */
 };
 

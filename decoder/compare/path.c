@@ -18,16 +18,27 @@
 #define LONG_LOOP	 24.0 /* iterations */
 #define NEARLY_ALWAYS	 0.8  /* of the executions of two blocks, one follows the other */
 
+/* Samples for which the mean of all targets counts, in how often one of them is mispredicted. */
+#define EDGE_PRIOR 10.0
+
 /* A load that missed. */
 struct missed {
 	struct compare_value address;
 	unsigned int step;
 };
 
+/* An edge of an indirect transfer. */
+struct chosen_edge {
+	uint64_t chosen; /* how often it has been */
+	double due;	 /* mispredicts */
+};
+
 struct walker {
 	struct compare_code *code;
 	struct compare_paths *paths;
-	uint64_t **edge_chosen; /* by node: how often each edge has been chosen */
+	struct chosen_edge **edge; /* by node, by edge */
+	double mispredicts; /* of the edge that was chosen last, per transfer; -1: of the node */
+	double *due;	    /* of the same edge */
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
 	bool warming;	 /* before the counted part of the path */
@@ -148,14 +159,14 @@ static bool step_branch(struct walker *walker, uint32_t from, uint32_t *to, bool
 
 /* The edge that is furthest behind its share. */
 static unsigned int furthest_behind(const struct pesa_instruction *measured, double visits,
-				    const uint64_t *chosen)
+				    const struct chosen_edge *edge)
 {
 	unsigned int best = 0;
 	double total = profile_edges_count(measured), most = -1;
 
 	for (unsigned int i = 0; i < measured->edges; i++) {
 		double behind =
-			(double)measured->edge[i].count / total * visits - (double)chosen[i];
+			(double)measured->edge[i].count / total * visits - (double)edge[i].chosen;
 
 		if (behind > most) {
 			most = behind;
@@ -178,29 +189,61 @@ static unsigned int edge_at(const struct pesa_instruction *measured, double numb
 	return measured->edges - 1;
 }
 
+/*
+ * How often an indirect transfer to one of its targets is mispredicted: predictors take the target that came
+ * before, so that a seldom one is, and what waits there after a mispredict would be blamed.  Few samples are
+ * drawn to the mean of all targets.  -1: samples do not say.
+ */
+static double mispredicts_of_edge(const struct compare_node *node, const struct pesa_edge *edge)
+{
+	const struct pesa_instruction *measured = node->measured;
+	double all = profile_edges_count(measured), mispredicted = 0, prior;
+
+	for (unsigned int i = 0; i < measured->edges; i++)
+		mispredicted += (double)measured->edge[i].mispredicted;
+	if (!(mispredicted > 0) || !measured->retired_samples)
+		return -1;
+	prior = EDGE_PRIOR * (double)measured->executions / (double)measured->retired_samples;
+	return fmin(1, node->mispredicts[1] *
+			       ((double)edge->mispredicted / mispredicted * all + prior) /
+			       ((double)edge->count + prior));
+}
+
+/* No edge has been chosen.  Each begins with another fraction of a mispredict due, see spread_events(). */
+static struct chosen_edge *begin_edges(unsigned int edges, uint32_t from)
+{
+	struct chosen_edge *edge = calloc(edges, sizeof(*edge));
+
+	for (unsigned int i = 0; edge && i < edges; i++)
+		edge[i].due = fraction(2 * (uint64_t)from + 1 + i);
+	return edge;
+}
+
 /* Choose the edge of an indirect transfer. */
 static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool *memory)
 {
 	struct compare_node *node = &walker->code->node[from];
 	const struct pesa_instruction *measured = node->measured;
+	struct chosen_edge *edge;
 	unsigned int best;
-	uint64_t *chosen;
 
 	*memory = true;
 	if (!measured || !measured->edges)
 		return false;
-	if (!walker->edge_chosen[from])
-		walker->edge_chosen[from] = calloc(measured->edges, sizeof(*chosen));
-	chosen = walker->edge_chosen[from];
-	if (!chosen) {
+	if (!walker->edge[from])
+		walker->edge[from] = begin_edges(measured->edges, from);
+	edge = walker->edge[from];
+	if (!edge) {
 		*memory = false;
 		return false;
 	}
 	node->visits++;
 	best = walker->directions == COMPARE_EVENLY
-		       ? furthest_behind(measured, (double)node->visits, chosen)
+		       ? furthest_behind(measured, (double)node->visits, edge)
 		       : edge_at(measured, draw(walker, from));
-	chosen[best]++;
+	edge[best].chosen++;
+	walker->due = &edge[best].due;
+	walker->mispredicts = mispredicts_of_edge(node, &measured->edge[best]);
 	*to = compare_code_find(walker->code, measured->edge[best].target_dso,
 				measured->edge[best].target);
 	return *to != COMPARE_NONE;
@@ -214,6 +257,7 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 	bool call = node->flow == PESA_FLOW_CALL || node->flow == PESA_FLOW_INDIRECT_CALL;
 
 	*memory = true;
+	walker->mispredicts = -1;
 	*taken = node->flow != PESA_FLOW_NEXT && node->flow != PESA_FLOW_TRAP;
 	switch (node->flow) {
 	case PESA_FLOW_NEXT:
@@ -241,6 +285,19 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 		return false;
 	if (call)
 		push(walker, node->next);
+	return true;
+}
+
+/* Whether the transfer that was chosen last is mispredicted: as often as was measured. */
+static bool is_mispredicted(const struct walker *walker, struct compare_node *node, bool taken)
+{
+	bool by_edge = walker->mispredicts >= 0;
+	double *due = by_edge ? walker->due : &node->mispredicts_due[taken];
+
+	*due += by_edge ? walker->mispredicts : node->mispredicts[taken];
+	if (*due < 1)
+		return false;
+	*due -= 1;
 	return true;
 }
 
@@ -445,11 +502,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		on = advance(walker, at, &to, &taken, &memory);
 		if (!memory)
 			return false;
-		node->mispredicts_due[taken] += node->mispredicts[taken];
-		if (node->mispredicts_due[taken] >= 1) {
+		if (is_mispredicted(walker, node, taken))
 			step->flags |= COMPARE_PATH_MISPREDICTED;
-			node->mispredicts_due[taken] -= 1;
-		}
 		set_missed(walker, node, step, &forwarded, made.count);
 		if (on && taken)
 			step->flags |= COMPARE_PATH_TAKEN;
@@ -568,13 +622,13 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	bool done = true;
 
 	if (walker) {
-		walker->edge_chosen = calloc(code->count + 1, sizeof(*walker->edge_chosen));
+		walker->edge = calloc(code->count + 1, sizeof(*walker->edge));
 		walker->newest = calloc(code->count + 1, sizeof(*walker->newest));
 	}
-	if (!walker || !before || !walker->edge_chosen || !walker->newest ||
+	if (!walker || !before || !walker->edge || !walker->newest ||
 	    (!code->in_sets && !begin_sets(code))) {
 		if (walker) {
-			free(walker->edge_chosen);
+			free(walker->edge);
 			free(walker->newest);
 		}
 		free(walker);
@@ -600,8 +654,8 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 			done = walk_from(walker, options, start_for(before, i, options->warm));
 	}
 	for (uint32_t i = 0; i < code->count; i++)
-		free(walker->edge_chosen[i]);
-	free(walker->edge_chosen);
+		free(walker->edge[i]);
+	free(walker->edge);
 	free(walker->newest);
 	free(walker);
 	free(before);

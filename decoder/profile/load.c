@@ -179,7 +179,7 @@ static struct pesa_error *take_exact_transfers(struct profile_loader *loader,
 		*taken += transfer.count;
 		profile_locate(loader, transfer.target, &target_dso, &target);
 		error = pesa_profile_store_edge(loader->store, instruction, target_dso, target,
-						transfer.count);
+						transfer.count, 0);
 	}
 	return error;
 }

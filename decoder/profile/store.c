@@ -25,7 +25,7 @@ struct bucket {
 };
 
 struct edge {
-	uint64_t target, count;
+	uint64_t target, count, mispredicted;
 	uint32_t target_dso, next;
 	uint32_t instruction;
 };
@@ -167,7 +167,8 @@ struct pesa_error *pesa_profile_store_add(struct pesa_profile_store *store, uint
 }
 
 struct pesa_error *pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number,
-					   uint32_t target_dso, uint64_t target, uint64_t count)
+					   uint32_t target_dso, uint64_t target, uint64_t count,
+					   uint64_t mispredicted)
 {
 	uint32_t hash = hash_numbers(target, number ^ (uint64_t)target_dso << 32), item;
 	struct pesa_error *error;
@@ -179,6 +180,7 @@ struct pesa_error *pesa_profile_store_edge(struct pesa_profile_store *store, uin
 		    edge->instruction != number)
 			continue;
 		edge->count += count;
+		edge->mispredicted += mispredicted;
 		return NULL;
 	}
 	error = reserve((void **)&store->edge, &store->edge_room, sizeof(*store->edge),
@@ -188,6 +190,7 @@ struct pesa_error *pesa_profile_store_edge(struct pesa_profile_store *store, uin
 	store->edge[store->edges.count] = (struct edge){
 		.target = target,
 		.count = count,
+		.mispredicted = mispredicted,
 		.target_dso = target_dso,
 		.instruction = number,
 		.next = store->instruction[number].first_edge,
@@ -383,6 +386,7 @@ static unsigned int finish_edges(const struct pesa_profile_store *store,
 			.target = store->edge[i].target,
 			.target_dso = renumber[store->edge[i].target_dso],
 			.count = store->edge[i].count,
+			.mispredicted = store->edge[i].mispredicted,
 		};
 	if (count > 1)
 		qsort(edges, count, sizeof(*edges), by_count);

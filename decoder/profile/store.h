@@ -59,7 +59,8 @@ struct pesa_error *pesa_profile_store_add(struct pesa_profile_store *store, uint
 					  const struct pesa_part *parts, unsigned int part_count,
 					  const struct pesa_retirements *retired);
 struct pesa_error *pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t instruction,
-					   uint32_t target_dso, uint64_t target, uint64_t count);
+					   uint32_t target_dso, uint64_t target, uint64_t count,
+					   uint64_t mispredicted);
 
 /* Add to an instruction of an exact profile. */
 struct pesa_error *pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t instruction,

@@ -169,6 +169,20 @@ static struct pesa_error *gather(struct profile_loader *loader,
 	return NULL;
 }
 
+/* Whether the sample says that an instruction which transferred control was mispredicted. */
+static bool was_mispredicted(const struct pesa_walk_result *result, uint64_t address)
+{
+	for (unsigned int i = 0; i < result->step_count; i++) {
+		const struct pesa_step *step = &result->step[i];
+
+		if (step->role == PESA_ROLE_RETIRED && step->address == address &&
+		    step->transfer == PESA_STEP_TRANSFER_TAKEN &&
+		    step->cause & PESA_CAUSE_BRANCH_MISPREDICT)
+			return true;
+	}
+	return false;
+}
+
 static struct pesa_error *add_edges(struct profile_loader *loader,
 				    const struct pesa_walk_result *result, uint64_t periods)
 {
@@ -182,8 +196,9 @@ static struct pesa_error *add_edges(struct profile_loader *loader,
 		if (instruction == UINT32_MAX)
 			return pesa_error_no_memory();
 		profile_locate(loader, result->transfer[i].to, &target_dso, &target);
-		error = pesa_profile_store_edge(loader->store, instruction, target_dso, target,
-						periods);
+		error = pesa_profile_store_edge(
+			loader->store, instruction, target_dso, target, periods,
+			was_mispredicted(result, result->transfer[i].from) ? periods : 0);
 		if (error)
 			return error;
 	}

@@ -114,7 +114,8 @@ static struct pesa_error *add_transfer(const struct applying *applying,
 	if (number == UINT32_MAX)
 		return pesa_error_no_memory();
 	return pesa_profile_store_edge(applying->store, number, transfer->target_dso,
-				       transfer->target, (uint64_t)llround(transfer->executions));
+				       transfer->target, (uint64_t)llround(transfer->executions),
+				       0);
 }
 
 /* Put the arrays of the store in place of those of the profile. */

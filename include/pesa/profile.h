@@ -60,6 +60,9 @@ struct pesa_edge {
 	uint64_t target;     /**< address in target_dso, as pesa_instruction.address */
 	uint32_t target_dso; /**< dso index */
 	uint64_t count;	     /**< transfers in samples, each times its period (exact: transfers) */
+	/** Those of `count` that are known to have been mispredicted.  If several instructions of a
+	 * cycle met events, a sample reports only one of them.  Always 0 in an exact profile. */
+	uint64_t mispredicted;
 };
 
 /** A static instruction and the cycles attributed to it. */

@@ -143,6 +143,30 @@ void _start(void)
 	__asm__ volatile("li a0, 0; li a7, 93; ecall");
 }
 """
+# Functions that are called through a table, the first of them eight times in a row: calls of the others are mispredicted, nearly
+# each time, and what they wait for then is seen there.
+DISPATCH = """
+static long table[4];
+#define FUNCTION(n, result) __attribute__((noinline)) static long f##n(long a) { return result; }
+FUNCTION(0, a + 3)
+FUNCTION(1, a * 5 + 1)
+FUNCTION(2, (a >> 3) ^ a)
+FUNCTION(3, a - 7)
+static long (*const functions[4])(long) = {f0, f1, f2, f3};
+
+void _start(void)
+{
+	long sum = 1;
+
+	for (int i = 0; i < 60000; i++) {
+		unsigned k = i % 11;
+
+		sum = functions[k < 8 ? 0 : k - 7](sum);
+		table[k & 3] += sum;
+	}
+	__asm__ volatile("li a0, 0; li a7, 93; ecall");
+}
+"""
 
 
 work = tempfile.mkdtemp(prefix="pesa-compare-")
@@ -545,6 +569,14 @@ for core in ("ooo-3", "ooo-4", "ooo-8"):
     check(decoder["classes"] == [] and near(decoder["totals"]["measured"], decoder["totals"]["predicted"], 0.06),
           f"{core}: the order of branches is chosen with the load that waits, and nothing is found",
           (decoder["classes"], decoder["totals"], decoder["chosen"]))
+
+build(DISPATCH, "program.c", ["-O1", "-Wl,--no-relax"])
+for core, off in (("inorder-2", 0.1), ("ooo-8", 0.2)):
+    record("dispatch.data", "-c", "288", "--core", core)
+    dispatch = result("-i", "dispatch.data")
+    first = next((region for region in dispatch["regions"] if region["symbol"] == "f0"), {"measured": 0, "predicted": 1})
+    check(dispatch["classes"] == [] and near(first["measured"], first["predicted"], off),
+          f"{core}: calls through a table are mispredicted where samples say so, by their target", (dispatch["classes"], first))
 
 build(program(WRITTEN, TURNS))
 record("written.data")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths along the measured control flow: in which order branches take their directions, and which
  * loads miss. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,6 +211,61 @@ static void indirect_transfers_go_to_their_targets_as_often_as_measured(void **s
 	}
 }
 
+/* The share of transfers to each of two targets that is mispredicted on the paths. */
+static void mispredicted_by_target(const struct compare_paths *paths, double share[2])
+{
+	unsigned int all[2] = {0}, mispredicted[2] = {0};
+
+	for (size_t i = 0; i < paths->count; i++)
+		for (unsigned int j = 1; j < paths->path[i].count; j++) {
+			const struct compare_step *step = &paths->step[paths->path[i].first + j];
+
+			if (step->node == 0)
+				continue;
+			all[step->node - 1]++;
+			mispredicted[step->node - 1] +=
+				!!(step[-1].flags & COMPARE_PATH_MISPREDICTED);
+		}
+	for (unsigned int i = 0; i < 2; i++)
+		share[i] = all[i] ? (double)mispredicted[i] / all[i] : -1;
+}
+
+static void an_indirect_transfer_is_mispredicted_to_its_seldom_target(void **state)
+{
+	static const struct {
+		uint64_t samples[2];
+		double share[2];
+	} cases[] = {
+		/* Nine tenths of 100 and a tenth of 900 transfers, each as if ten more had the mean. */
+		{{90, 90}, {0.101, 0.835}},
+		/* It is not known for which: as often for both. */
+		{{0, 0}, {0.18, 0.18}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pesa_edge edges[] = {
+			{.target = 0x1004, .count = 900, .mispredicted = cases[i].samples[0]},
+			{.target = 0x1008, .count = 100, .mispredicted = cases[i].samples[1]}};
+		struct function function;
+		struct compare_paths paths;
+		double share[2];
+
+		make_function("jr a0\nj .\nj .", &function);
+		function.node[1].next = COMPARE_NONE;
+		function.node[1].target = 0;
+		function.node[0].mispredicts[1] = 0.18;
+		function.measured[0].executions = function.measured[0].retired_samples = 1000;
+		function.measured[0].edge = edges;
+		function.measured[0].edges = 2;
+		paths = make_paths(&function, COMPARE_EVENLY);
+		mispredicted_by_target(&paths, share);
+		for (unsigned int k = 0; k < 2; k++)
+			assert_true(fabs(share[k] - cases[i].share[k]) < 0.05);
+		compare_paths_free(&paths);
+	}
+}
+
 /* An inner loop of few iterations; the branch of the outer one retired in no sample. */
 static void branches_without_samples_end_paths_in_their_counted_part_only(void **state)
 {
@@ -308,6 +364,7 @@ int main(void)
 		cmocka_unit_test(branches_take_their_shares_in_each_order),
 		cmocka_unit_test(loops_have_a_constant_number_of_iterations_if_that_is_measured),
 		cmocka_unit_test(indirect_transfers_go_to_their_targets_as_often_as_measured),
+		cmocka_unit_test(an_indirect_transfer_is_mispredicted_to_its_seldom_target),
 		cmocka_unit_test(branches_without_samples_end_paths_in_their_counted_part_only),
 		cmocka_unit_test(a_load_from_a_line_that_has_been_missed_waits_for_it),
 		cmocka_unit_test(blocks_that_follow_each_other_nearly_always_are_one_trace),

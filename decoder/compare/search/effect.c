@@ -430,10 +430,23 @@ struct pesa_error *compare_try_opcode(struct compare_search *search,
  * fewer. */
 #define EFFORT_MAX  96000000
 #define EFFORT_MORE 64000000
+/* The same of what is not counted for these. */
+#define EFFORT_APART 16000000
+
+bool compare_begin_apart(struct pesa_compare *compare)
+{
+	compare->apart_from = compare->predictor.instructions;
+	return compare->apart < EFFORT_APART;
+}
+
+void compare_end_apart(struct pesa_compare *compare)
+{
+	compare->apart += compare->predictor.instructions - compare->apart_from;
+}
 
 static bool is_beyond(struct pesa_compare *compare, uint64_t most)
 {
-	bool beyond = compare->predictor.instructions > most;
+	bool beyond = compare->predictor.instructions - compare->apart > most;
 
 	compare->ended_early |= beyond;
 	return beyond;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "decoder/compare/search/search.h"
+#include "decoder/compare/search/traces.h"
 
 /* Minimum share of the remaining differences that a finding must explain: next to large errors of
  * the engine, a small difference cannot be distinguished from chance. */
@@ -141,6 +142,10 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define TOGETHER_INSTRUCTIONS 0.55
 #define TOGETHER_NEARLY	      0.85 /* of one of both at least */
 #define TOGETHER_LIKELIER     45.0 /* twice the logarithm, less the penalties */
+/* The same with less likelihood, if it is nearly all of instructions and of blocks: a program of one loop has
+ * no more. */
+#define TOGETHER_ALL	      0.95
+#define TOGETHER_ALL_LIKELIER 30.0
 static const struct {
 	double instructions, blocks, traces; /* parts explained */
 	double deviations, own;		     /* of the core time, in differences of instructions */
@@ -167,6 +172,8 @@ static const struct {
 #define CERTAIN_OWN_PART     0.2  /* explained of instructions; of blocks it makes nothing worse */
 #define CERTAIN_DEVIATIONS   3.5
 #define CERTAIN_LEAST	     0.01 /* of the core time, in differences of instructions */
+/* Explained of blocks that follow each other, of what hardly moves the program: it makes them no worse. */
+#define CERTAIN_TRACES (-0.1)
 /* Whatever part is explained. */
 #define MOST_LIKELIER 300.0
 #define MOST_OWN_PART 0.1
@@ -201,6 +208,16 @@ static const struct {
 #define IN_ORDER_TRACES	      0.2
 #define IN_ORDER_LEFT	      0.3  /* of what all blocks differ by together */
 #define IN_ORDER_LIKELY	      20.0 /* twice the logarithm, for all differences */
+
+/*
+ * Where nothing waits by choice, what differs in few basic blocks may be such a wait, but not if a latency of
+ * instructions that are no loads or stores explains all of it, and nothing else is left.
+ */
+#define PLAIN_EXPLAINED	 0.95 /* of instructions and of blocks */
+#define PLAIN_TRACES	 0.9
+#define PLAIN_DEVIATIONS 5.0
+#define PLAIN_LEAST	 0.05 /* of the core time, in differences of instructions */
+#define PLAIN_LEFT	 0.01 /* of the core time, of all blocks */
 
 /* What leaves as much as it explains, of instructions and of blocks, has to be there with more certainty. */
 #define HALF		0.6 /* parts explained */
@@ -392,6 +409,9 @@ static struct together weigh_together(struct compare_search *search)
 
 static bool are_right(const struct together *together)
 {
+	if (together->large && together->likelier >= TOGETHER_ALL_LIKELIER &&
+	    together->blocks >= TOGETHER_ALL && together->instructions >= TOGETHER_ALL)
+		return true;
 	return together->large && together->blocks >= TOGETHER_BLOCKS &&
 	       together->instructions >= (together->blocks >= TOGETHER_NEARLY
 						  ? TOGETHER_INSTRUCTIONS
@@ -538,6 +558,31 @@ static double part_of_left(const struct pesa_compare_finding *finding,
 	return finding->deviations < least ? LEFT_MOST : LEFT_LEAST;
 }
 
+static bool changes_memory(const struct compare_search *search,
+			   const struct compare_candidate *candidate)
+{
+	const struct compare_code *code = &search->compare->code;
+
+	for (uint32_t i = 0; i < code->count; i++)
+		if (compare_is_memory(&code->node[i]) &&
+		    compare_touches_node(search->original, candidate, &code->node[i]))
+			return true;
+	return false;
+}
+
+/* Whether a finding in few basic blocks, where nothing waits by choice, is no wait. */
+static bool is_no_wait(const struct compare_search *search,
+		       const struct compare_candidate *candidate, double of_nodes, double left)
+{
+	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+
+	return candidate->kind == PESA_COMPARE_LATENCY &&
+	       fmin(finding->explained, finding->explained_blocks) >= PLAIN_EXPLAINED &&
+	       finding->explained_traces >= PLAIN_TRACES &&
+	       finding->deviations >= PLAIN_DEVIATIONS && of_nodes >= PLAIN_LEAST * search->core &&
+	       left <= PLAIN_LEFT * search->core && !changes_memory(search, candidate);
+}
+
 static bool is_enough(const struct compare_search *search,
 		      const struct compare_candidate *candidate,
 		      const struct compare_touched *touched, double left,
@@ -556,10 +601,12 @@ static bool is_enough(const struct compare_search *search,
 	    is_only_a_small_step(search, candidate, touched) ||
 	    is_unlikely(search, candidate, touched, together))
 		return false;
-	if (is_enough_of_certain(search, candidate, together, of_nodes))
+	/* What only moves time between blocks, and makes it worse there, is not certain by anything. */
+	if (!(still && finding->explained_traces < CERTAIN_TRACES) &&
+	    is_enough_of_certain(search, candidate, together, of_nodes))
 		return true;
 	if (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL))
-		return false;
+		return is_no_wait(search, candidate, of_nodes, left);
 	if (are_right(together) && is_enough_together(search, candidate, of_nodes))
 		return true;
 	if (is_between(finding))
@@ -593,68 +640,6 @@ static bool is_enough(const struct compare_search *search,
 	return false;
 }
 
-struct trace_sum {
-	double value, own, change;
-};
-
-/* Blocks that nearly always follow each other, as one. */
-struct traces {
-	uint32_t *of;	       /* by block: its trace */
-	struct trace_sum *sum; /* by trace; scratch */
-};
-
-static struct pesa_error *traces_make(const struct pesa_compare *compare, struct traces *traces)
-{
-	uint32_t blocks = compare->regions.groups;
-
-	traces->of = calloc(blocks + 1, sizeof(*traces->of));
-	traces->sum = calloc(blocks + 1, sizeof(*traces->sum));
-	return traces->of && traces->sum
-		       ? compare_paths_join(&compare->paths, &compare->code, blocks, traces->of)
-		       : pesa_error_no_memory();
-}
-
-static void traces_free(struct traces *traces)
-{
-	free(traces->of);
-	free(traces->sum);
-}
-
-/* The part of the differences of traces that a finding explains; `candidate` is what becomes of the
- * prediction without it. */
-static double explained_of_traces(const struct compare_search *search, const struct traces *traces,
-				  const struct compare_candidate *candidate)
-{
-	const struct compare_residuals *residuals = &search->residuals;
-	uint32_t blocks = search->compare->regions.groups;
-	double with = 0, without = 0;
-
-	memset(traces->sum, 0, blocks * sizeof(*traces->sum));
-	for (uint32_t i = 0; i < blocks; i++)
-		if (residuals->block[i].variance > 0) {
-			struct trace_sum *sum = &traces->sum[traces->of[i]];
-
-			sum->value += residuals->block[i].value;
-			sum->own += residuals->block[i].own;
-		}
-	for (uint32_t i = 0; i < candidate->effects; i++) {
-		const struct compare_effect *effect = &candidate->effect[i];
-		const struct compare_residual *one = &residuals->node[effect->node];
-
-		if (one->variance > 0)
-			traces->sum[traces->of[one->block]].change += effect->cycles;
-	}
-	for (uint32_t i = 0; i < blocks; i++) {
-		const struct trace_sum *sum = &traces->sum[i];
-
-		if (sum->change == 0)
-			continue;
-		with += compare_beyond(sum->value, sum->own);
-		without += compare_beyond(sum->value - sum->change, sum->own);
-	}
-	return compare_part_explained(without, with);
-}
-
 static bool is_exact(const struct compare_search *search, const struct compare_candidate *candidate,
 		     const struct compare_touched *touched)
 {
@@ -686,9 +671,9 @@ static struct pesa_error *likelier_with(const struct compare_search *search,
  * explain too little; NULL: all explain enough.  `beside_all`: none of them was removed for want of
  * evidence.
  */
-static struct pesa_error *weigh_all(struct compare_search *search, const struct traces *traces,
-				    bool beside_all, struct compare_candidate **weakest,
-				    double *least)
+static struct pesa_error *weigh_all(struct compare_search *search,
+				    const struct compare_traces *traces, bool beside_all,
+				    struct compare_candidate **weakest, double *least)
 {
 	struct pesa_error *error = NULL;
 	struct together together;
@@ -716,14 +701,21 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 		finding->explained = compare_part_explained(touched.node[1], touched.node[0]);
 		finding->explained_blocks =
 			compare_part_explained(touched.block[1], touched.block[0]);
-		finding->explained_traces = explained_of_traces(search, traces, candidate);
+		finding->explained_traces = compare_explained_of_traces(search, traces, candidate);
 		if (beside_all) {
 			candidate->beside = finding->explained;
 			candidate->beside_blocks = finding->explained_blocks;
 		} else if (finding->explained_blocks >= BESIDE_BLOCKS) {
 			finding->explained = fmax(finding->explained, candidate->beside);
 		}
-		candidate->stays = !beside_all && is_exact(search, candidate, &touched);
+		/* Where all findings are right together, taking back one that lacks evidence makes wrong
+		 * what it explained; that says nothing against the others. */
+		if (beside_all)
+			candidate->enough_beside =
+				are_right(&together) &&
+				is_enough(search, candidate, &touched, left, &together);
+		candidate->stays = !beside_all && (candidate->enough_beside ||
+						   is_exact(search, candidate, &touched));
 		if (candidate->stays)
 			continue;
 		if (!is_enough(search, candidate, &touched, left, &together) &&
@@ -738,9 +730,9 @@ static struct pesa_error *weigh_all(struct compare_search *search, const struct 
 struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 {
 	struct compare_candidate *weakest = NULL;
-	struct traces traces;
+	struct compare_traces traces;
 	double least = 0;
-	struct pesa_error *error = traces_make(search->compare, &traces);
+	struct pesa_error *error = compare_traces_make(search->compare, &traces);
 
 	if (!error)
 		error = weigh_all(search, &traces, true, &weakest, &least);
@@ -758,6 +750,6 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 		if (!error)
 			error = weigh_all(search, &traces, false, &weakest, &least);
 	}
-	traces_free(&traces);
+	compare_traces_free(&traces);
 	return error;
 }

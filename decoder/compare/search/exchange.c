@@ -323,16 +323,15 @@ static struct pesa_error *exchange_findings(struct compare_search *search, bool 
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static bool has_number(const struct compare_candidate *candidate)
+bool compare_has_number(const struct compare_candidate *candidate)
 {
 	return candidate->finding != COMPARE_NONE &&
 	       (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES ||
 		candidate->kind == PESA_COMPARE_ISSUE);
 }
 
-/* Give a finding another value; what else explains it as well stays as it was. */
-static struct pesa_error *change_value(struct compare_search *search,
-				       struct compare_candidate *candidate, int value)
+struct pesa_error *compare_change_value(struct compare_search *search,
+					struct compare_candidate *candidate, int value)
 {
 	struct pesa_compare_finding *finding = &search->compare->finding[candidate->finding];
 	const struct pesa_compare_finding kept = *finding;
@@ -361,7 +360,7 @@ static struct pesa_error *try_value(struct compare_search *search,
 		return NULL;
 	error = compare_state_keep(search, &before);
 	if (!error)
-		error = change_value(search, candidate, value);
+		error = compare_change_value(search, candidate, value);
 	if (!error)
 		score = compare_score(search);
 	*moved = !error && score > *most + LIKELIER;
@@ -402,7 +401,7 @@ struct pesa_error *compare_settle_values(struct compare_search *search, bool *an
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		if (compare_is_exhausted(search->compare))
 			break;
-		if (has_number(&search->candidate[i]) && !search->candidate[i].stays)
+		if (compare_has_number(&search->candidate[i]) && !search->candidate[i].stays)
 			error = settle(search, &search->candidate[i], any);
 	}
 	return error;

@@ -7,7 +7,9 @@
 
 #include "decoder/compare/search/search.h"
 
-#define TIE_GAIN    0.9 /* minimum gain of a tie, relative to the best candidate */
+#define TIE_GAIN 0.9 /* minimum gain of a tie, relative to the best candidate */
+#define TIE_LIKELY \
+	6.0 /* or by how much it may be less likely: twice the logarithm, less the penalties */
 #define TIE_OPCODES 0.7 /* likewise, of opcodes alone, which take turns in a chain of dependences */
 
 struct mnemonic {
@@ -135,8 +137,11 @@ static bool is_tie(const struct compare_search *search, const struct compare_can
 		   const struct compare_candidate *other)
 {
 	/* Candidates not tried in this round have the gain from an earlier model. */
-	return other != best && !other->refused && compare_is_visible(search, other) &&
-	       other->gain > tie_gain(best, other) * best->gain;
+	if (other == best || other->refused || !compare_is_visible(search, other))
+		return false;
+	return other->gain > tie_gain(best, other) * best->gain ||
+	       (other->theta > 0.5 &&
+		compare_net_gain(search, other) >= compare_net_gain(search, best) - TIE_LIKELY);
 }
 
 void compare_rank_tie(const struct compare_search *search, struct compare_ties *ties,

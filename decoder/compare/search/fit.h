@@ -60,7 +60,8 @@ struct compare_candidate {
 	/* Of a finding: by how much it makes the differences likelier beside the others; twice the logarithm. */
 	double likelier;
 	bool postponed; /* not selected for the present: another beginning is tried (selection.c) */
-	bool stays;	/* explains all beside the others, of which some were removed */
+	bool enough_beside; /* there is evidence for it beside all others, which are right together */
+	bool stays;	    /* explains all beside the others, of which some were removed */
 };
 
 /* Residual of an instruction. */

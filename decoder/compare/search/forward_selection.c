@@ -249,7 +249,7 @@ static struct pesa_error *try_steps(struct compare_search *search,
 	if (error || !larger)
 		return error;
 	if (!is_seen(search, candidate)) {
-		error = compare_try(search, candidate, larger);
+		error = try_another(search, candidate, larger);
 		/* What completes in order waits to issue if it takes less than what is before it. */
 		if (!error && candidate->kind == PESA_COMPARE_LATENCY &&
 		    may_be_smaller(search, candidate) && !is_seen(search, candidate))

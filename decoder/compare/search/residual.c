@@ -290,9 +290,8 @@ bool compare_misfit_is_usual(struct compare_search *search)
 	return is_misfit_within(search, 1);
 }
 
-/* Differences of regions beyond sampling and the engine, cycles; `uncertain`: and beyond what was chosen
- * for the paths may change. */
-static double unexplained_cycles(struct compare_search *search, bool uncertain)
+/* Differences of regions beyond sampling and the engine, cycles. */
+static double unexplained_cycles(struct compare_search *search)
 {
 	double left = 0;
 
@@ -301,7 +300,6 @@ static double unexplained_cycles(struct compare_search *search, bool uncertain)
 		const struct compare_region_sum *sum = &search->sum[i];
 		double off = REGION_MISFIT * sum->predicted;
 		double beyond = fabs(sum->measured - sum->predicted) -
-				(uncertain ? sum->uncertain : 0) -
 				LEFT_DEVIATIONS * sqrt(sum->variance + off * off);
 
 		left += beyond > 0 ? beyond : 0;
@@ -338,10 +336,29 @@ static double unexplained_in_regions(struct compare_search *search)
 	return fmax(blocks, nodes);
 }
 
+/* By how much the program differs as a whole, beyond sampling and the engine: where all regions differ in one
+ * direction, each by less than that says something, all of them together do. */
+static double unexplained_as_a_whole(struct compare_search *search)
+{
+	double difference = 0, variance = 0, uncertain = 0;
+
+	sum_regions(search, 0, INFINITY);
+	for (uint32_t i = 0; i < search->compare->regions.count; i++) {
+		const struct compare_region_sum *sum = &search->sum[i];
+		double off = REGION_MISFIT * sum->predicted;
+
+		difference += sum->measured - sum->predicted;
+		variance += sum->variance + off * off;
+		uncertain += sum->uncertain;
+	}
+	return fmax(0, fabs(difference) - uncertain - LEFT_DEVIATIONS * sqrt(variance));
+}
+
 bool compare_has_unexplained_code(struct compare_search *search)
 {
 	/* Out of order, where much else is wrong, code that differs says nothing. */
-	return unexplained_cycles(search, true) >= LEFT_LEAST * search->core ||
+	return unexplained_cycles(search) >= LEFT_LEAST * search->core ||
+	       unexplained_as_a_whole(search) >= LEFT_LEAST * search->core ||
 	       ((!pesa_mca_model_is_out_of_order(search->original) ||
 		 compare_misfit_is_usual(search)) &&
 		unexplained_in_regions(search) >= COMPARE_SHARE_LEAST * search->core);
@@ -349,12 +366,12 @@ bool compare_has_unexplained_code(struct compare_search *search)
 
 bool compare_has_uncertain_regions(struct compare_search *search)
 {
-	return unexplained_cycles(search, false) >= LEFT_LEAST * search->core;
+	return unexplained_cycles(search) >= LEFT_LEAST * search->core;
 }
 
 bool compare_is_far(struct compare_search *search)
 {
-	return unexplained_cycles(search, false) >= FAR_LEFT * search->core ||
+	return unexplained_cycles(search) >= FAR_LEFT * search->core ||
 	       !is_misfit_within(search, FAR);
 }
 

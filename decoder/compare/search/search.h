@@ -23,10 +23,11 @@
  * 	      |                    again, on the model with all the others
  * 	      |                    exchange: findings that together imitate another one are
  * 	      |                    replaced by it, if that has the higher penalised likelihood
+ * 	      |                    (selection.c halves findings that may stand for several)
  * 	      |                    values of findings that leave much: likewise
  * 	      |
  * 	 evidence.c                findings that leave most of the differences they touch are
- * 	      |                    removed
+ * 	      |                    removed; traces.c: blocks that follow each other, as one
  * 	      |
  * 	 opcodes.c                 the number that each opcode of a finding shows; opcodes that
  * 	      |                    contradict the finding are removed from it
@@ -112,6 +113,10 @@ bool compare_is_far(struct compare_search *search);
 bool compare_is_exhausted(struct pesa_compare *compare);
 /* The same for what seldom finds more. */
 bool compare_is_nearly_exhausted(struct pesa_compare *compare);
+/* What is executed until it ends is not counted for these, up to a limit of its own; whether that is not
+ * reached. */
+bool compare_begin_apart(struct pesa_compare *compare);
+void compare_end_apart(struct pesa_compare *compare);
 bool compare_is_member(const struct pesa_mca_resource *group, unsigned int resource);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */
@@ -162,6 +167,7 @@ bool compare_touches(const struct pesa_mca_model *model, const struct compare_ca
 bool compare_touches_node(const struct pesa_mca_model *model,
 			  const struct compare_candidate *candidate,
 			  const struct compare_node *node);
+bool compare_is_memory(const struct compare_node *node); /* a load or store */
 /* Whether both change the same class, or a class that uses the same resource. */
 bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
 			const struct compare_candidate *other);
@@ -315,6 +321,10 @@ struct pesa_error *compare_exchange(struct compare_search *search);
  * of a candidate explain about as much; with the findings in the model it is estimated anew.
  */
 struct pesa_error *compare_settle_values(struct compare_search *search, bool *any);
+/* Give a finding another value; what else explains it as well stays as it was. */
+struct pesa_error *compare_change_value(struct compare_search *search,
+					struct compare_candidate *candidate, int value);
+bool compare_has_number(const struct compare_candidate *candidate); /* a finding with a value */
 /* Name single opcodes of other entries that are about as likely as a finding in few basic blocks as its
  * ties. */
 struct pesa_error *compare_tie_opcodes(struct compare_search *search);

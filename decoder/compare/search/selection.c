@@ -10,6 +10,7 @@
 /* Of what all findings explain of basic blocks, by those for which there is evidence. */
 #define EXPLAINED_LEAST 0.9
 #define LIKELIER_LEAST	5.0 /* what findings have to make the measurement together, less penalties */
+#define DIVIDED_MAX	4   /* findings whose number may stand for several */
 #define BEGINNINGS_MAX	4   /* findings that are selected last in another search */
 #define LIKELIER	12.0 /* less penalties, what another search has to find: twice the logarithm */
 
@@ -37,11 +38,109 @@ static struct pesa_error *select_forward(struct compare_search *search)
 	return compare_select_forward(search);
 }
 
+/* A candidate and all that changes the same number may be selected, or not. */
+static void postpone(struct compare_search *search, const struct compare_candidate *candidate,
+		     bool postponed)
+{
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other == candidate ||
+		    (other->kind == candidate->kind && other->resource == candidate->resource &&
+		     compare_is_related(search, candidate, other)))
+			other->postponed = postponed;
+	}
+}
+
+/* Whether the number of a finding is so far from the model's that a smaller one may be between them. */
+static bool is_divisible(const struct compare_candidate *candidate)
+{
+	return compare_has_number(candidate) &&
+	       abs(candidate->model_value - candidate->base_value) >= 2;
+}
+
+/* Halve what a finding changes, select others beside it, and settle all values. */
+static struct pesa_error *divide(struct compare_search *search, struct compare_candidate *candidate)
+{
+	int half = (candidate->model_value - candidate->base_value) / 2;
+	struct pesa_error *error =
+		compare_change_value(search, candidate, candidate->base_value + half);
+	bool any;
+
+	postpone(search, candidate, true);
+	if (!error)
+		error = select_forward(search);
+	postpone(search, candidate, false);
+	if (!error)
+		error = compare_settle_values(search, &any);
+	return error ? error : select_forward(search);
+}
+
+/* The state of a search that is the likeliest so far. */
+struct likeliest {
+	struct compare_state *state;
+	double score;
+};
+
+/* Keep the present state, if it is likelier. */
+static struct pesa_error *keep_if_likelier(struct compare_search *search,
+					   struct likeliest *likeliest)
+{
+	double score = compare_score(search);
+	struct compare_state *state;
+	struct pesa_error *error;
+
+	if (score <= likeliest->score + LIKELIER)
+		return NULL;
+	error = compare_state_keep(search, &state);
+	compare_state_free(likeliest->state);
+	*likeliest = (struct likeliest){.state = state, .score = score};
+	return error;
+}
+
+/*
+ * A number may stand for several: one instruction of a chain that takes 7 cycles for 3 explains the time of a
+ * loop as well as one of 5 and another one of 3 for 1, and nothing is left that would show the second.  So
+ * where instructions still differ, each finding is halved, and others are selected beside it.  That is
+ * kept if it is likelier.
+ */
+static struct pesa_error *divide_findings(struct compare_search *search)
+{
+	unsigned int finding[DIVIDED_MAX], count = 0;
+	struct likeliest best = {.score = compare_score(search)};
+	struct pesa_error *error;
+
+	if (!search->compare->findings || !compare_has_unexplained_code(search))
+		return NULL;
+	error = compare_state_keep(search, &best.state);
+	for (unsigned int i = 0; i < search->candidates && count < DIVIDED_MAX; i++)
+		if (is_divisible(&search->candidate[i]))
+			finding[count++] = i;
+	for (unsigned int i = 0; i < count && !error; i++) {
+		struct compare_candidate *candidate = &search->candidate[finding[i]];
+
+		if (!compare_begin_apart(search->compare))
+			break;
+		error = compare_state_restore(search, best.state);
+		if (!error && is_divisible(candidate))
+			error = divide(search, candidate);
+		compare_end_apart(search->compare);
+		if (!error)
+			error = keep_if_likelier(search, &best);
+	}
+	if (!error)
+		error = compare_state_restore(search, best.state);
+	compare_state_free(best.state);
+	return error;
+}
+
 static struct pesa_error *select_without_evidence(struct compare_search *search)
 {
 	struct pesa_error *error = select_forward(search);
 
-	return error ? error : compare_exchange(search);
+	if (!error)
+		error = compare_exchange(search);
+	return error ? error : divide_findings(search);
 }
 
 /* Take back the findings that lack evidence.  The model with all of them becomes the tentative one. */
@@ -220,20 +319,6 @@ static struct pesa_error *settle_values(struct compare_search *search)
 }
 
 /* ---- Other beginnings ------------------------------------------------------------------------ */
-
-/* A candidate and all that changes the same number may be selected, or not. */
-static void postpone(struct compare_search *search, const struct compare_candidate *candidate,
-		     bool postponed)
-{
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		if (other == candidate ||
-		    (other->kind == candidate->kind && other->resource == candidate->resource &&
-		     compare_is_related(search, candidate, other)))
-			other->postponed = postponed;
-	}
-}
 
 /* Search from the model as it is, and select this candidate last.  `complete`: with exchanges before it, too. */
 static struct pesa_error *select_last(struct compare_search *search,

@@ -90,7 +90,7 @@ double compare_net_gain(const struct compare_search *search,
 	return candidate->whole - compare_size_penalty(search, candidate, candidate->value);
 }
 
-static bool is_memory(const struct compare_node *node)
+bool compare_is_memory(const struct compare_node *node)
 {
 	return pesa_opcode_get(node->insn.opcode)->properties &
 	       (PESA_OPCODE_LOAD | PESA_OPCODE_STORE);
@@ -156,7 +156,7 @@ static bool is_ambiguous(const struct compare_search *search,
 				break;
 			size += fabs(candidate->effect[end].cycles);
 			any |= one->ambiguous;
-			touched |= (one->ambiguous || is_memory(one)) &&
+			touched |= (one->ambiguous || compare_is_memory(one)) &&
 				   compare_touches_node(search->original, candidate, one);
 		}
 		sum += size;
