@@ -364,7 +364,7 @@ bool compare_has_unexplained_code(struct compare_search *search)
 		unexplained_in_regions(search) >= COMPARE_SHARE_LEAST * search->core);
 }
 
-bool compare_has_uncertain_regions(struct compare_search *search)
+bool compare_has_unexplained_regions(struct compare_search *search)
 {
 	return unexplained_cycles(search) >= LEFT_LEAST * search->core;
 }

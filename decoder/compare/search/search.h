@@ -101,11 +101,11 @@ struct pesa_error *compare_list_candidates(struct compare_search *search);
 /* Add a candidate for each entry of a used opcode alone, split off the SchedWrite that it shares
  * with other opcodes. */
 struct pesa_error *compare_list_opcodes(struct compare_search *search);
-/* Whether regions, or basic blocks and instructions in them, differ from the prediction by more than
- * sampling and the engine explain. */
+/* Whether regions, the program as a whole, or basic blocks and instructions in them, differ from the
+ * prediction by more than sampling and the engine explain. */
 bool compare_has_unexplained_code(struct compare_search *search);
-/* Whether regions do, or by what only the choices of order.h and alternatives.h explain. */
-bool compare_has_uncertain_regions(struct compare_search *search);
+/* Whether regions do. */
+bool compare_has_unexplained_regions(struct compare_search *search);
 /* Whether the prediction is so far off that other choices for the paths are worth a search. */
 bool compare_is_far(struct compare_search *search);
 /* Whether the search has executed so much that nothing is begun that can be left out; then it is noted

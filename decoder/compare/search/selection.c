@@ -396,7 +396,7 @@ struct pesa_error *compare_find_all(struct compare_search *search)
 
 	if (!error)
 		error = select_all(search);
-	if (!error && compare->findings && compare_has_uncertain_regions(search))
+	if (!error && compare->findings && compare_has_unexplained_regions(search))
 		error = settle_values(search);
 	if (!error && compare->findings)
 		error = begin_otherwise(search, first);
@@ -404,7 +404,7 @@ struct pesa_error *compare_find_all(struct compare_search *search)
 		error = refuse_unlikely(search, first);
 	compare_state_free(first);
 	/* No finding lacks evidence, and no region is off beside the findings. */
-	explained = !error && !search->lacking && !compare_has_uncertain_regions(search) &&
+	explained = !error && !search->lacking && !compare_has_unexplained_regions(search) &&
 		    compare_misfit_is_usual(search);
 	compare->far = !error && !explained && compare_is_far(search);
 	if (explained) {
