@@ -111,6 +111,9 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
  * others explain.  So if one explains so much of its blocks, its instructions count as with all findings.
  */
 #define BESIDE_BLOCKS 0.8
+/* Of the core time, by which a finding moves the program that keeps its evidence when another one of those that
+ * are right together is taken back. */
+#define BESIDE_LEAST 0.02
 /* One that explains all that it touches beside the others is right even if much is wrong there without
  * these. */
 #define EXACT		 0.95 /* parts explained beside the others */
@@ -493,11 +496,16 @@ static bool is_enough_together(const struct compare_search *search,
 
 /* Whether the evidence is enough on a core that is in order, wherever the effect is. */
 static bool is_enough_in_order(const struct compare_search *search,
-			       const struct compare_candidate *candidate, double of_nodes,
-			       double left)
+			       const struct compare_candidate *candidate,
+			       const struct compare_touched *touched, double left)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
+	double of_nodes = touched->node[1] - touched->node[0];
 
+	/* One block that hardly moves the program may have many other reasons here, too. */
+	if (!compare_is_in_blocks(touched, BLOCKS_ONE) &&
+	    fabs(touched->sum) < ONE_LEAST * search->core)
+		return false;
 	return !pesa_mca_model_is_out_of_order(search->original) &&
 	       finding->deviations >= IN_ORDER_DEVIATIONS &&
 	       finding->explained >= IN_ORDER_INSTRUCTIONS &&
@@ -617,7 +625,7 @@ static bool is_enough(const struct compare_search *search,
 	    is_likely(search, candidate, of_nodes))
 		return true;
 	if (is_enough_of_all(search, candidate, of_blocks, left) ||
-	    is_enough_in_order(search, candidate, of_nodes, left))
+	    is_enough_in_order(search, candidate, touched, left))
 		return true;
 	if (still && !is_enough_still(search, candidate, touched))
 		return false;
@@ -713,6 +721,7 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 		if (beside_all)
 			candidate->enough_beside =
 				are_right(&together) &&
+				fabs(touched.sum) >= BESIDE_LEAST * search->core &&
 				is_enough(search, candidate, &touched, left, &together);
 		candidate->stays = !beside_all && (candidate->enough_beside ||
 						   is_exact(search, candidate, &touched));
