@@ -29,16 +29,16 @@ struct missed {
 
 /* An edge of an indirect transfer. */
 struct chosen_edge {
-	uint64_t chosen; /* how often it has been */
-	double due;	 /* mispredicts */
+	uint64_t chosen;    /* how often it has been */
+	double mispredicts; /* per transfer; -1: as often as its node */
+	double due;	    /* mispredicts */
 };
 
 struct walker {
 	struct compare_code *code;
 	struct compare_paths *paths;
 	struct chosen_edge **edge; /* by node, by edge */
-	double mispredicts; /* of the edge that was chosen last, per transfer; -1: of the node */
-	double *due;	    /* of the same edge */
+	struct chosen_edge *last;  /* the one chosen last; NULL: the last transfer has none */
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
 	bool warming;	 /* before the counted part of the path */
@@ -210,12 +210,15 @@ static double mispredicts_of_edge(const struct compare_node *node, const struct 
 }
 
 /* No edge has been chosen.  Each begins with another fraction of a mispredict due, see spread_events(). */
-static struct chosen_edge *begin_edges(unsigned int edges, uint32_t from)
+static struct chosen_edge *begin_edges(const struct compare_node *node, uint32_t from)
 {
-	struct chosen_edge *edge = calloc(edges, sizeof(*edge));
+	const struct pesa_instruction *measured = node->measured;
+	struct chosen_edge *edge = calloc(measured->edges, sizeof(*edge));
 
-	for (unsigned int i = 0; edge && i < edges; i++)
+	for (unsigned int i = 0; edge && i < measured->edges; i++) {
+		edge[i].mispredicts = mispredicts_of_edge(node, &measured->edge[i]);
 		edge[i].due = fraction(2 * (uint64_t)from + 1 + i);
+	}
 	return edge;
 }
 
@@ -231,7 +234,7 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 	if (!measured || !measured->edges)
 		return false;
 	if (!walker->edge[from])
-		walker->edge[from] = begin_edges(measured->edges, from);
+		walker->edge[from] = begin_edges(node, from);
 	edge = walker->edge[from];
 	if (!edge) {
 		*memory = false;
@@ -242,8 +245,7 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 		       ? furthest_behind(measured, (double)node->visits, edge)
 		       : edge_at(measured, draw(walker, from));
 	edge[best].chosen++;
-	walker->due = &edge[best].due;
-	walker->mispredicts = mispredicts_of_edge(node, &measured->edge[best]);
+	walker->last = &edge[best];
 	*to = compare_code_find(walker->code, measured->edge[best].target_dso,
 				measured->edge[best].target);
 	return *to != COMPARE_NONE;
@@ -257,7 +259,7 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 	bool call = node->flow == PESA_FLOW_CALL || node->flow == PESA_FLOW_INDIRECT_CALL;
 
 	*memory = true;
-	walker->mispredicts = -1;
+	walker->last = NULL;
 	*taken = node->flow != PESA_FLOW_NEXT && node->flow != PESA_FLOW_TRAP;
 	switch (node->flow) {
 	case PESA_FLOW_NEXT:
@@ -291,10 +293,11 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 /* Whether the transfer that was chosen last is mispredicted: as often as was measured. */
 static bool is_mispredicted(const struct walker *walker, struct compare_node *node, bool taken)
 {
-	bool by_edge = walker->mispredicts >= 0;
-	double *due = by_edge ? walker->due : &node->mispredicts_due[taken];
+	struct chosen_edge *edge =
+		walker->last && walker->last->mispredicts >= 0 ? walker->last : NULL;
+	double *due = edge ? &edge->due : &node->mispredicts_due[taken];
 
-	*due += by_edge ? walker->mispredicts : node->mispredicts[taken];
+	*due += edge ? edge->mispredicts : node->mispredicts[taken];
 	if (*due < 1)
 		return false;
 	*due -= 1;

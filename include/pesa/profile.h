@@ -61,7 +61,8 @@ struct pesa_edge {
 	uint32_t target_dso; /**< dso index */
 	uint64_t count;	     /**< transfers in samples, each times its period (exact: transfers) */
 	/** Those of `count` that are known to have been mispredicted.  If several instructions of a
-	 * cycle met events, a sample reports only one of them.  Always 0 in an exact profile. */
+	 * cycle met events, a sample reports only one of them.  Always 0 in an exact profile, and
+	 * where transfers are those of branch stacks. */
 	uint64_t mispredicted;
 };
 

@@ -143,8 +143,8 @@ void _start(void)
 	__asm__ volatile("li a0, 0; li a7, 93; ecall");
 }
 """
-# Functions that are called through a table, the first of them eight times in a row: calls of the others are mispredicted, nearly
-# each time, and what they wait for then is seen there.
+# Functions called through a table, the first one eight times in a row.
+# Calls of the others are nearly always mispredicted.
 DISPATCH = """
 static long table[4];
 #define FUNCTION(n, result) __attribute__((noinline)) static long f##n(long a) { return result; }

@@ -76,25 +76,32 @@ static struct pesa_error *divide(struct compare_search *search, struct compare_c
 	return error ? error : select_forward(search);
 }
 
-/* The state of a search that is the likeliest so far. */
-struct likeliest {
+/* What was found before a search that may lead astray. */
+struct before {
 	struct compare_state *state;
 	double score;
+	bool lacking;
 };
 
-/* Keep the present state, if it is likelier. */
-static struct pesa_error *keep_if_likelier(struct compare_search *search,
-					   struct likeliest *likeliest)
+static struct pesa_error *keep_before(struct compare_search *search, struct before *before)
 {
-	double score = compare_score(search);
-	struct compare_state *state;
+	*before = (struct before){.score = compare_score(search), .lacking = search->lacking};
+	return compare_state_keep(search, &before->state);
+}
+
+/* Keep what was found since in place of it, if that is clearly likelier; *likelier: it was. */
+static struct pesa_error *keep_if_likelier(struct compare_search *search, struct before *best,
+					   bool *likelier)
+{
+	struct before next;
 	struct pesa_error *error;
 
-	if (score <= likeliest->score + LIKELIER)
+	*likelier = compare_score(search) > best->score + LIKELIER;
+	if (!*likelier)
 		return NULL;
-	error = compare_state_keep(search, &state);
-	compare_state_free(likeliest->state);
-	*likeliest = (struct likeliest){.state = state, .score = score};
+	error = keep_before(search, &next);
+	compare_state_free(best->state);
+	*best = next;
 	return error;
 }
 
@@ -107,12 +114,13 @@ static struct pesa_error *keep_if_likelier(struct compare_search *search,
 static struct pesa_error *divide_findings(struct compare_search *search)
 {
 	unsigned int finding[DIVIDED_MAX], count = 0;
-	struct likeliest best = {.score = compare_score(search)};
+	struct before best;
 	struct pesa_error *error;
+	bool likelier;
 
 	if (!search->compare->findings || !compare_has_unexplained_code(search))
 		return NULL;
-	error = compare_state_keep(search, &best.state);
+	error = keep_before(search, &best);
 	for (unsigned int i = 0; i < search->candidates && count < DIVIDED_MAX; i++)
 		if (is_divisible(&search->candidate[i]))
 			finding[count++] = i;
@@ -126,7 +134,7 @@ static struct pesa_error *divide_findings(struct compare_search *search)
 			error = divide(search, candidate);
 		compare_end_apart(search->compare);
 		if (!error)
-			error = keep_if_likelier(search, &best);
+			error = keep_if_likelier(search, &best, &likelier);
 	}
 	if (!error)
 		error = compare_state_restore(search, best.state);
@@ -212,19 +220,6 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 	}
 	compare_state_free(state);
 	return error;
-}
-
-/* What was found before a search that may lead astray. */
-struct before {
-	struct compare_state *state;
-	double score;
-	bool lacking;
-};
-
-static struct pesa_error *keep_before(struct compare_search *search, struct before *before)
-{
-	*before = (struct before){.score = compare_score(search), .lacking = search->lacking};
-	return compare_state_keep(search, &before->state);
 }
 
 /* Take back what was found since, if that is less likely. */
@@ -343,8 +338,8 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 					  const struct compare_state *first)
 {
 	unsigned int finding[BEGINNINGS_MAX], count = 0;
-	struct before best, next;
-	bool better = false;
+	struct before best;
+	bool better = false, likelier = false;
 	struct pesa_error *error = keep_before(search, &best);
 
 	for (unsigned int i = 0; i < search->candidates && count < BEGINNINGS_MAX; i++)
@@ -355,12 +350,9 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 			break;
 		error = select_last(search, first, &search->candidate[finding[i % count]],
 				    i >= count);
-		if (error || compare_score(search) <= best.score + LIKELIER)
-			continue;
-		better = true;
-		error = keep_before(search, &next);
-		compare_state_free(best.state);
-		best = next;
+		if (!error)
+			error = keep_if_likelier(search, &best, &likelier);
+		better |= likelier;
 	}
 	if (!error)
 		error = compare_state_restore(search, best.state);
