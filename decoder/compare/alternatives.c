@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "decoder/compare/alternatives.h"
-#include "decoder/compare/misfit.h"
 
-#define REFUTED	     2.0 /* of the distance of the nearest way, from where another one is refuted */
-#define BLOCK_MISFIT 0.03 /* relative, of a basic block, due to the engine */
-#define HUBER	     2.0  /* deviations beyond which a loss is linear */
+#define REFUTED 2.0 /* of the distance of the nearest way, from where another one is refuted */
 
 static void reset(struct pesa_compare *compare)
 {
@@ -118,39 +115,6 @@ double compare_distance(const struct pesa_compare *compare, const double *each, 
 				  : fabs(node->time.core - one * node->executions);
 	}
 	return sum;
-}
-
-void compare_block_losses(const struct pesa_compare *compare, struct compare_block_loss *loss)
-{
-	const struct compare_code *code = &compare->code;
-	struct compare_block_sum sum = {0};
-	double value = 0, predicted = 0;
-
-	memset(loss, 0, compare->regions.groups * sizeof(*loss));
-	for (uint32_t i = 0; i < code->count; i++) {
-		const struct compare_node *node = &code->node[i];
-		double one = predicted_each(node), off, variance;
-
-		if (!i || code->node[i - 1].group != node->group) {
-			sum = (struct compare_block_sum){0};
-			value = predicted = 0;
-		}
-		if (node->measured && !isnan(one)) {
-			compare_block_add(&sum, node, one);
-			value += node->time.core - one * node->executions;
-			predicted += one * node->executions;
-		}
-		if (i + 1 < code->count && code->node[i + 1].group == node->group)
-			continue;
-		if (!(predicted > 0))
-			continue;
-		off = BLOCK_MISFIT * predicted;
-		variance = compare_block_variance(compare, &sum) + off * off;
-		loss[node->group] = (struct compare_block_loss){
-			.predicted = predicted,
-			.loss = compare_huber_loss(value / sqrt(variance), HUBER),
-		};
-	}
 }
 
 double compare_range_of_ways(double *const *each, const double *distance, unsigned int ways,

@@ -24,13 +24,6 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
  * other one has, or which load waits for a store, may not change how long their basic block takes.
  */
 double compare_distance(const struct pesa_compare *compare, const double *each, double *scratch);
-/* The present prediction of each basic block, and how unlikely its difference is for a right model: the
- * square of its standard deviations, of sampling and of the engine; beyond some deviations, linear. */
-struct compare_block_loss {
-	double predicted, loss;
-};
-/* `loss`: by basic block. */
-void compare_block_losses(const struct pesa_compare *compare, struct compare_block_loss *loss);
 /* Choose the order of directions of branches on the paths (options->directions), and predict.  The
  * predictions in these orders differ, and so are uncertain (compare_node.uncertain). */
 struct pesa_error *compare_choose_order(struct pesa_compare *compare,

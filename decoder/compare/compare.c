@@ -211,7 +211,8 @@ static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool reg
 					      : 0;
 
 			predicted = each * node->executions;
-			variance = compare_sampling_variance(compare, node, each);
+			variance = compare_sampling_variance(compare, node, each) +
+				   compare->stability.node[i];
 		}
 		if (!(predicted > 0) || i == without)
 			continue;
@@ -237,7 +238,8 @@ static void judge_instruction(struct pesa_compare *compare, const struct compare
 		return;
 	enough = node->measured && node->measured->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN &&
 		 node->occurrences >= PESA_COMPARE_OCCURRENCES_MIN;
-	variance = compare_sampling_variance(compare, node, instruction->predicted) /
+	variance = (compare_sampling_variance(compare, node, instruction->predicted) +
+		    compare->stability.node[node - compare->code.node]) /
 		   (node->executions * node->executions);
 	misfit = compare->totals.misfit_instruction > compare->totals.misfit_region
 			 ? compare->totals.misfit_instruction
@@ -318,13 +320,14 @@ static int heavier_first(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Sampling variance of the difference of a region: the sum of those of its basic blocks. */
+/* Variance of the difference of a region: the sum of the sampling variances of its basic blocks, and that of
+ * its prediction. */
 static double region_variance(const struct pesa_compare *compare,
 			      const struct pesa_compare_region *region)
 {
 	struct compare_block_sum block = {0};
 	uint32_t group = COMPARE_NONE;
-	double sum = 0;
+	double sum = region->unstable * region->unstable;
 
 	for (size_t k = 0; k < region->count; k++) {
 		const struct pesa_compare_instruction *instruction =
@@ -342,7 +345,7 @@ static double region_variance(const struct pesa_compare *compare,
 		group = node->group;
 		compare_block_add(&block, node, instruction->predicted);
 	}
-	return group == COMPARE_NONE ? 0 : sum + compare_block_variance(compare, &block);
+	return group == COMPARE_NONE ? sum : sum + compare_block_variance(compare, &block);
 }
 
 /* In the order of the results. */
@@ -380,6 +383,7 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 			.end = region->end,
 			.loop = region->loop,
 			.symbol = symbol ? symbol->name : NULL,
+			.unstable = sqrt(compare->stability.region[i]),
 		};
 	}
 	for (uint32_t i = 0; i < compare->code.count; i++)
@@ -505,6 +509,9 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 		error = compare_learn_redirect_stall(compare);
 	if (error)
 		return error;
+	error = compare_learn_stability(compare, &compare->stability);
+	if (error)
+		return error;
 	compare_sum_redirects(compare);
 	compare_add_up(compare);
 	error = compare->options.no_findings ? NULL : compare_find(compare, &options);
@@ -571,6 +578,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	pesa_mca_model_free(compare->tentative);
 	memo_free(compare->predictor.memo);
 	free(compare->predicted);
+	compare_stability_free(&compare->stability);
 	free(compare->variance);
 	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
 	free(compare->result);

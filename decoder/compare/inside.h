@@ -11,6 +11,7 @@
  * 	alternatives.h  predictions in several ways, of which the nearest is taken
  * 	misses.c     loads that miss, as measured
  * 	waits.h      loads that wait for stores that the code does not name
+ * 	stability.c  whether a disturbance changes what is predicted
  * 	region.c     loops and functions, and their differences
  * 	redirect.c   what redirects of the front end cost, and stalls after mispredicts in order
  * 	variance.c   variance of measured and predicted cycles due to sampling
@@ -25,6 +26,7 @@
 
 #include "decoder/compare/predict.h"
 #include "decoder/compare/region.h"
+#include "decoder/compare/stability.h"
 #include "decoder/mca/model/model.h"
 
 /* The opcodes of a finding, those with most executions first. */
@@ -45,6 +47,7 @@ struct pesa_compare {
 	struct compare_paths paths;
 	struct compare_predictor predictor;
 	struct compare_predicted *predicted; /* by step of a path */
+	struct compare_stability stability;  /* of the model as it is */
 	struct pesa_compare_totals totals;
 	struct pesa_compare_region *result; /* most cycles first */
 	size_t results;
@@ -56,6 +59,7 @@ struct pesa_compare {
 	unsigned int redirects;
 	/* With findings of which some had too little evidence; NULL: all had enough. */
 	struct pesa_mca_model *tentative;
+	double score;		    /* compare_score() of the search's outcome */
 	bool far;		    /* not explained, and compare_is_far() */
 	bool ended_early;	    /* see compare_is_exhausted() */
 	uint64_t apart, apart_from; /* instructions; see compare_begin_apart() */

@@ -92,6 +92,18 @@ static unsigned int late_of(const struct compare_predictor *predictor,
 	return (unsigned int)lround(predictor->code->node[first->node].late);
 }
 
+/* Cycles that a step takes longer: of a load that misses, and of what is disturbed. */
+static unsigned int delay_of(const struct compare_predictor *predictor,
+			     const struct compare_path *path, unsigned int step)
+{
+	const struct compare_step *at = predictor->paths->step + path->first + step;
+	bool disturbed = predictor->disturbed && path->warm &&
+			 step == (unsigned int)(predictor->disturbed_at * path->warm);
+
+	return (at->flags & COMPARE_PATH_MISSED ? late_of(predictor, at) : 0) +
+	       (disturbed ? predictor->disturbed : 0);
+}
+
 struct pesa_mca_instruction compare_path_instruction(const struct compare_predictor *predictor,
 						     const struct compare_path *path,
 						     unsigned int step)
@@ -108,7 +120,7 @@ struct pesa_mca_instruction compare_path_instruction(const struct compare_predic
 		.forwarded_by = at->forwarded,
 		.forwarded_partly = at->flags & COMPARE_PATH_PARTLY,
 		.after_store = at->flags & COMPARE_PATH_AFTER,
-		.late = at->flags & COMPARE_PATH_MISSED ? late_of(predictor, at) : 0,
+		.late = delay_of(predictor, path, step),
 		.barrier = at->flags & COMPARE_PATH_BARRIER,
 		.begins_block = step && begins_block(predictor, at),
 	};
@@ -321,8 +333,7 @@ static struct pesa_digest digest_of(struct worker *worker, const struct compare_
 			.step = (uint64_t)step->node << 32 | (uint64_t)step->flags << 24 |
 				(uint64_t)step->lmul << 16 | (uint64_t)step->sew << 8 |
 				step->forwarded,
-			.late = step->flags & COMPARE_PATH_MISSED ? late_of(worker->predictor, step)
-								  : 0,
+			.late = delay_of(worker->predictor, path, i),
 		};
 	}
 	pesa_digest_bytes(&digest, worker->known, path->count * sizeof(*worker->known));

@@ -33,6 +33,10 @@ struct compare_predictor {
 	/* Out of order: units that are occupied for at least so many cycles are taken in program order;
 	 * 0: by what is ready. */
 	unsigned int ordered_cycles;
+	/* By how many cycles one instruction of each path takes longer, and which one: the part of the
+	 * warm-up before it.  0: none (stability.h). */
+	unsigned int disturbed;
+	double disturbed_at;
 	struct memo *memo;     /* predictions of paths */
 	unsigned int threads;  /* that execute paths, at least 1 */
 	uint64_t instructions; /* number executed so far */

@@ -154,14 +154,17 @@ struct pesa_compare_instruction {
 
 /** A region: an innermost loop, or the part of a function outside of loops. */
 struct pesa_compare_region {
-	uint32_t dso;			   /**< index in the profile */
-	uint64_t start;			   /**< address of its first byte */
-	uint64_t end;			   /**< address after its last byte */
-	bool loop;			   /**< whether it is an innermost loop */
-	const char *symbol;		   /**< NULL: unknown */
-	struct pesa_compare_time time;	   /**< measured */
-	double covered;			   /**< share of its core time in instructions on paths */
-	double predicted;		   /**< predicted core time of these instructions, cycles */
+	uint32_t dso;		       /**< index in the profile */
+	uint64_t start;		       /**< address of its first byte */
+	uint64_t end;		       /**< address after its last byte */
+	bool loop;		       /**< whether it is an innermost loop */
+	const char *symbol;	       /**< NULL: unknown */
+	struct pesa_compare_time time; /**< measured */
+	double covered;		       /**< share of its core time in instructions on paths */
+	double predicted;	       /**< predicted core time of these instructions, cycles */
+	/** Standard deviation of `predicted` that is due to the state in which the code is entered: it has
+	 * several steady states; cycles. */
+	double unstable;
 	struct pesa_estimate measured;	   /**< measured core time of these instructions, cycles */
 	struct pesa_estimate difference;   /**< measured - predicted */
 	enum pesa_compare_verdict verdict; /**< of the difference */

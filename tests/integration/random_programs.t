@@ -16,8 +16,6 @@ os.environ["PESA"] = PESA
 sys.path.insert(0, os.path.join(TOP, "tests/accuracy"))
 import trials  # noqa: E402  pylint: disable=wrong-import-position
 
-ARGUMENTS = argparse.Namespace(samples=20000, exact=False)
-
 
 def is_right(judged, change):
     value = int(change.split("=")[1])
@@ -26,8 +24,10 @@ def is_right(judged, change):
 
 with tempfile.TemporaryDirectory(prefix="pesa-random-") as folder:
     for seed, core, planted in trials.kept(os.path.join(TOP, "tests/accuracy/missed_deviations")):
+        arguments = argparse.Namespace(samples=20000, exact="exact" in planted)
+        planted = [change for change in planted if change != "exact"]
         changes, visible = [change.strip("()~") for change in planted], [change for change in planted if not change.startswith("(")]
-        trial, model = trials.Trial(seed, ARGUMENTS, folder), trials.Model(core)
+        trial, model = trials.Trial(seed, arguments, folder), trials.Model(core)
         found = trial.compare(core, changes, trial.rounds(core))[0]["classes"]
         said = ", ".join(f"{one['change']} {one['interval']}" for one in found)
         for change in visible:

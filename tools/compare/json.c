@@ -56,6 +56,7 @@ static json_object *region_json(const struct comparison *comparison,
 	json_object_object_add(object, "loop", json_object_new_boolean(region->loop));
 	json_object_object_add(object, "cycles", time_json(&region->time));
 	json_object_object_add(object, "measured", ui_json_number(region->measured.value));
+	json_object_object_add(object, "unstable", ui_json_number(region->unstable));
 	json_object_object_add(object, "predicted", ui_json_number(region->predicted));
 	json_object_object_add(object, "interval", interval(region->difference));
 	for (size_t i = 0; i < region->count; i++)

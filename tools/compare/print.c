@@ -12,6 +12,7 @@
 #define BARS_WIDE      104  /* columns of a terminal that has room for the bars */
 #define NUMBERS_WIDE   80   /* for measured and predicted cycles */
 #define SHOWN_SHARE    0.01 /* of a region's core time: instructions with less are folded */
+#define UNSTABLE_SHOWN 0.02 /* of the predicted time of a region */
 #define TEXT_COLUMNS   34
 
 static const char *const verdicts[] = {
@@ -227,6 +228,12 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 								: 0,
 					  0.1));
 	ui_print_wrapped(terminal, ui_text_get(&line), 2, 0);
+	if (region->predicted > 0 && region->unstable >= UNSTABLE_SHOWN * region->predicted) {
+		ui_text_clear(&line);
+		ui_text_add(&line, "the prediction depends on the state before it: ±%.1f%%",
+			    100 * region->unstable / region->predicted);
+		ui_print_wrapped(terminal, ui_text_get(&line), 2, 0);
+	}
 	ui_text_free(&line);
 	for (size_t i = 0; i < region->count; i++) {
 		const struct pesa_compare_instruction *instruction =

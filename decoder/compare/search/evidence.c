@@ -340,13 +340,13 @@ static bool is_small_step(const struct compare_candidate *candidate)
 	       ONE_STEP_LEAST * candidate->base_value;
 }
 
-/* Whether all that is found is such a step. */
-static bool is_only_a_small_step(const struct compare_search *search,
-				 const struct compare_candidate *candidate,
-				 const struct compare_touched *touched)
+/* Whether all that is found is such a step on one block, or moves the program by next to nothing there. */
+static bool is_only_a_trifle(const struct compare_search *search,
+			     const struct compare_candidate *candidate,
+			     const struct compare_touched *touched)
 {
 	return search->compare->findings == 1 && !compare_is_in_blocks(touched, BLOCKS_ONE) &&
-	       is_small_step(candidate);
+	       (is_small_step(candidate) || fabs(touched->sum) < ONE_LEAST * search->core);
 }
 
 /* Whether the evidence is enough for an effect on one basic block. */
@@ -606,7 +606,7 @@ static bool is_enough(const struct compare_search *search,
 	if (is_paradox(search, candidate, touched) ||
 	    is_chance_of_units(search, candidate, touched) ||
 	    is_unit_beside_much(search, candidate) ||
-	    is_only_a_small_step(search, candidate, touched) ||
+	    is_only_a_trifle(search, candidate, touched) ||
 	    is_unlikely(search, candidate, touched, together))
 		return false;
 	/* What only moves time between blocks, and makes it worse there, is not certain by anything. */
@@ -736,7 +736,9 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 	return error;
 }
 
-struct pesa_error *compare_weigh_evidence(struct compare_search *search)
+/* Weigh it with the stability of the model with all findings, where it is less than that of the model as it
+ * is: what a finding explains only in one of several steady states is no evidence. */
+static struct pesa_error *weigh_until_enough(struct compare_search *search)
 {
 	struct compare_candidate *weakest = NULL;
 	struct compare_traces traces;
@@ -760,5 +762,25 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 			error = weigh_all(search, &traces, false, &weakest, &least);
 	}
 	compare_traces_free(&traces);
+	return error;
+}
+
+struct pesa_error *compare_weigh_evidence(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	struct compare_stability first = compare->stability, with_findings;
+	struct pesa_error *error;
+
+	if (!compare->findings)
+		return NULL;
+	error = compare_learn_stability(compare, &with_findings);
+	if (error)
+		return error;
+	compare_stability_join(compare, &with_findings, &first);
+	compare->stability = with_findings;
+	error = weigh_until_enough(search);
+	compare_stability_free(&compare->stability);
+	compare->stability = first;
+	compare_make_residuals(search);
 	return error;
 }

@@ -17,13 +17,7 @@
 
 #define AGAIN_MAX      2     /* searches after the first one */
 #define ORDERING_LEAST 0.001 /* executions a cycle by which what an instruction orders may matter */
-#define NEARER	       0.7 /* of the differences that are left, to be preferred to the search before */
-#define LIKELIER \
-	9.0 /* less loss in what the findings change, likewise: three standard deviations */
-/* Instead of these with more findings. */
-#define NEARER_MORE   0.8
-#define LIKELIER_MORE 18.0
-#define CHANGED	      0.02 /* part of a basic block's prediction */
+#define NEARER	       0.7   /* of the differences that were left: much nearer */
 
 static void search_free(struct compare_search *search)
 {
@@ -84,8 +78,12 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 		search.nodes_at_first = compare_instructions_left(&search);
 		error = find(&search);
 	}
-	if (!error)
+	if (!error) {
+		/* With the misfit that is estimated, whatever the search took it to be. */
+		search.trusting = false;
+		compare->score = compare_score(&search);
 		compare_name_nearest(&search);
+	}
 	if (!error)
 		error = compare_find_spread(&search);
 	search_free(&search);
@@ -114,8 +112,7 @@ struct outcome {
 	unsigned int findings;
 	struct pesa_compare_unexplained unexplained;
 	struct pesa_compare_totals totals;
-	struct compare_block_loss *loss; /* by basic block */
-	double distance;
+	double score, distance;
 };
 
 void compare_findings_free(struct pesa_compare_finding *finding, struct compare_opcodes *opcodes,
@@ -148,7 +145,6 @@ static void free_outcome(struct outcome *outcome)
 	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
 	pesa_mca_model_free(outcome->model);
 	free(outcome->node);
-	free(outcome->loss);
 }
 
 /* Move the outcome out of the comparison, which has no model and no findings then. */
@@ -158,7 +154,6 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 {
 	*outcome = (struct outcome){
 		.node = calloc(compare->code.count + 1, sizeof(*outcome->node)),
-		.loss = calloc(compare->regions.groups + 1, sizeof(*outcome->loss)),
 		.kinds = compare->kinds,
 		.in_sets = compare->code.in_sets,
 		.directions = options->directions,
@@ -169,10 +164,11 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		.findings = compare->findings,
 		.unexplained = compare->unexplained,
 		.totals = compare->totals,
+		.score = compare->score,
 	};
 	forget_findings(compare);
 	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
-	if (!outcome->node || !outcome->loss)
+	if (!outcome->node)
 		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
@@ -184,7 +180,6 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 							.waits_part = node->waits_part,
 							.ambiguous = node->ambiguous};
 	}
-	compare_block_losses(compare, outcome->loss);
 	return compare_distance_left(compare, &outcome->distance);
 }
 
@@ -214,6 +209,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	compare->findings = outcome->findings;
 	compare->unexplained = outcome->unexplained;
 	compare->totals = outcome->totals;
+	compare->score = outcome->score;
 	outcome->model = NULL;
 	outcome->finding = NULL;
 	outcome->opcodes = NULL;
@@ -255,71 +251,40 @@ static bool is_chosen_alike(const struct pesa_compare *compare,
 	return true;
 }
 
-/*
- * Whether the basic blocks that findings change are so much likelier than they were in the search
- * before: other choices alone may make a prediction worse, which a finding then mends.  `plain`: with
- * these choices and without the findings.
- */
-static struct pesa_error *is_likelier(const struct pesa_compare *compare,
-				      const struct compare_block_loss *plain,
-				      const struct outcome *before, double least, bool *likelier)
-{
-	struct compare_block_loss *now = calloc(compare->regions.groups + 1, sizeof(*now));
-	double less = 0;
-
-	if (!now)
-		return pesa_error_no_memory();
-	compare_block_losses(compare, now);
-	for (uint32_t i = 0; i < compare->regions.groups; i++)
-		if (fabs(now[i].predicted - plain[i].predicted) > CHANGED * plain[i].predicted)
-			less += before->loss[i].loss - now[i].loss;
-	free(now);
-	*likelier = less > least;
-	return NULL;
-}
-
-/* Search from `original` with the choices as they are.  *nearer: the outcome is better than `before`. */
+/* Search from `original` with the choices as they are.  *likelier: the outcome is that than `before`; or it is
+ * much nearer, and not less likely: of one region that is far off the likelihood makes little. */
 static struct pesa_error *search_from(struct pesa_compare *compare,
 				      const struct pesa_mca_model *original,
 				      struct compare_path_options *options,
 				      struct pesa_error *(*find)(struct compare_search *),
-				      const struct outcome *before, bool *nearer)
+				      const struct outcome *before, bool *likelier)
 {
-	struct compare_block_loss *plain = calloc(compare->regions.groups + 1, sizeof(*plain));
-	double distance = 0;
-	bool more;
-	struct pesa_error *error =
-		plain ? pesa_mca_model_vary(original, &compare->model) : pesa_error_no_memory();
+	double distance = 0, more;
+	struct pesa_error *error = pesa_mca_model_vary(original, &compare->model);
 
 	if (!error)
 		error = compare_predict_all(compare, options);
 	if (!error) {
-		compare_block_losses(compare, plain);
 		compare_add_up(compare);
 		error = search_once(compare, find);
 	}
 	if (!error)
 		error = compare_distance_left(compare, &distance);
-	more = compare->findings > before->findings;
-	*nearer = !error && compare->findings &&
-		  distance < (more ? NEARER_MORE : NEARER) * before->distance;
-	if (*nearer && more)
-		error = is_likelier(compare, plain, before,
-				    distance < NEARER * before->distance ? LIKELIER : LIKELIER_MORE,
-				    nearer);
-	free(plain);
+	more = compare->score - before->score;
+	*likelier = !error && compare->findings &&
+		    more > (distance < NEARER * before->distance ? 0 : COMPARE_LIKELIER);
 	return error;
 }
 
-/* Choose with the tentative model, and search from `original`.  *nearer: the outcome is kept. */
+/* Choose with the tentative model, and search from `original`.  *likelier: the outcome is kept. */
 static struct pesa_error *search_again(struct pesa_compare *compare,
 				       const struct pesa_mca_model *original,
-				       struct compare_path_options *options, bool *nearer)
+				       struct compare_path_options *options, bool *likelier)
 {
 	struct outcome before;
 	struct pesa_error *error = take_outcome(compare, options, &before);
 
-	*nearer = false;
+	*likelier = false;
 	compare->model = compare->tentative;
 	compare->tentative = NULL;
 	if (!error)
@@ -327,8 +292,9 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 	pesa_mca_model_free(compare->model);
 	compare->model = NULL;
 	if (!error && !is_chosen_alike(compare, options, &before))
-		error = search_from(compare, original, options, compare_find_all, &before, nearer);
-	if (!error && !*nearer)
+		error = search_from(compare, original, options, compare_find_all, &before,
+				    likelier);
+	if (!error && !*likelier)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
 	return error;
@@ -429,15 +395,15 @@ static struct pesa_error *search_nearest(struct pesa_compare *compare,
 {
 	struct outcome before;
 	struct pesa_error *error = take_outcome(compare, options, &before);
-	bool nearer = false;
+	bool likelier = false;
 
 	forget_chosen(compare, options);
 	compare->kinds = nearest->kinds;
 	options->directions = nearest->directions;
 	if (!error)
 		error = search_from(compare, original, options, compare_find_plainly, &before,
-				    &nearer);
-	if (!error && !nearer)
+				    &likelier);
+	if (!error && !likelier)
 		error = return_outcome(compare, options, &before);
 	free_outcome(&before);
 	return error;
@@ -448,23 +414,23 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 	struct nearest nearest = {.distance = INFINITY};
 	struct pesa_mca_model *original;
 	struct pesa_error *error = pesa_mca_model_vary(compare->model, &original);
-	bool nearer = true;
+	bool likelier = true;
 
 	if (error)
 		return error;
 	error = search_once(compare, compare_find_all);
-	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && nearer && !error; i++) {
+	for (unsigned int i = 0; i < AGAIN_MAX && compare->tentative && likelier && !error; i++) {
 		if (compare_is_exhausted(compare))
 			break;
-		error = search_again(compare, original, options, &nearer);
+		error = search_again(compare, original, options, &likelier);
 	}
 	if (!error && (compare->tentative || compare->far) && !compare_is_exhausted(compare)) {
 		pesa_mca_model_free(compare->tentative);
 		compare->tentative = NULL;
 		error = search_plainly(compare, original, options, &nearest);
 		if (!error && compare->tentative) {
-			error = search_again(compare, original, options, &nearer);
-			if (!error && !nearer && !compare_is_exhausted(compare))
+			error = search_again(compare, original, options, &likelier);
+			if (!error && !likelier && !compare_is_exhausted(compare))
 				error = search_nearest(compare, original, options, &nearest);
 		}
 	}

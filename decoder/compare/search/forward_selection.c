@@ -328,8 +328,8 @@ static bool overlap(const struct compare_candidate *one, const struct compare_ca
 	return false;
 }
 
-/* Whether a finding already changes this number for some of its instructions. */
-static bool is_taken(const struct compare_search *search, const struct compare_candidate *candidate)
+bool compare_is_taken(const struct compare_search *search,
+		      const struct compare_candidate *candidate)
 {
 	for (unsigned int i = 0; i < search->candidates && search->compare->findings; i++) {
 		const struct compare_candidate *other = &search->candidate[i];
@@ -351,7 +351,7 @@ static struct compare_candidate *best_candidate(struct compare_search *search)
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && compare_is_visible(search, candidate) &&
-		    (!best || candidate->gain > best->gain) && !is_taken(search, candidate))
+		    (!best || candidate->gain > best->gain) && !compare_is_taken(search, candidate))
 			best = candidate;
 	}
 	return best;
@@ -426,7 +426,7 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
 		    compare_is_worth_a_choice(search, candidate) &&
-		    (!next || candidate->gain > next->gain) && !is_taken(search, candidate))
+		    (!next || candidate->gain > next->gain) && !compare_is_taken(search, candidate))
 			next = candidate;
 	}
 	return next;
@@ -584,4 +584,29 @@ struct pesa_error *compare_select_forward(struct compare_search *search)
 			error = compare_select_one(search, &found);
 	}
 	return error;
+}
+
+struct pesa_error *compare_select_all_forward(struct compare_search *search)
+{
+	/* A one-sided test, corrected for the number of candidates.  Those of single opcodes, which are
+	 * added later, do not make what was found before them less certain. */
+	if (search->candidates)
+		search->deviations = pesa_estimate_deviations(
+			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
+	if (!search->entry_deviations)
+		search->entry_deviations = search->deviations;
+	return compare_select_forward(search);
+}
+
+void compare_postpone(struct compare_search *search, const struct compare_candidate *candidate,
+		      bool postponed)
+{
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other == candidate ||
+		    (other->kind == candidate->kind && other->resource == candidate->resource &&
+		     compare_is_related(search, candidate, other)))
+			other->postponed = postponed;
+	}
 }

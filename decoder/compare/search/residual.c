@@ -69,6 +69,13 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 	       events_and_ordering(node);
 }
 
+/* The same, and due to steady states.  These make a difference uncertain, and are no part of it that is left
+ * unexplained without them. */
+static double variance_of(const struct compare_search *search, uint32_t index)
+{
+	return compare_own_variance(search, index) + search->compare->stability.node[index];
+}
+
 /* Sum up measured and predicted cycles of each region.  `part` of search->change is added to the
  * predictions; the difference of each instruction is clipped to `clip` standard deviations. */
 static void sum_regions(struct compare_search *search, double part, double clip)
@@ -84,7 +91,7 @@ static void sum_regions(struct compare_search *search, double part, double clip)
 		if (!node->occurrences)
 			continue;
 		predicted = predicted_of(node) * node->executions;
-		limit = clip * sqrt(compare_own_variance(search, i) + phase_variance(search, i));
+		limit = clip * sqrt(variance_of(search, i) + phase_variance(search, i));
 		if (part != 0)
 			predicted += part * search->change[i];
 		sum->predicted += predicted;
@@ -94,6 +101,8 @@ static void sum_regions(struct compare_search *search, double part, double clip)
 	for (uint32_t i = 0; i < compare->regions.groups; i++)
 		search->sum[search->residuals.block[i].region].variance +=
 			search->residuals.block[i].sampling;
+	for (uint32_t i = 0; i < compare->regions.count; i++)
+		search->sum[i].variance += compare->stability.region[i];
 }
 
 static double misfit_of_regions(struct compare_search *search)
@@ -178,8 +187,8 @@ static void sum_blocks(struct compare_search *search)
 		block->own += block->sampling;
 		most = SHIFT_MOST * node->executions;
 		/* All instructions of a block are uncertain for the same reason. */
-		block->variance =
-			block->own + phase_variance(search, i) + uncertain * uncertain - squared;
+		block->variance = block->own + search->compare->stability.block[node->group] +
+				  phase_variance(search, i) + uncertain * uncertain - squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance +=
@@ -207,7 +216,7 @@ static double estimate_shift(struct compare_search *search)
 			continue;
 		search->difference[count++] = (struct compare_difference){
 			.relative = fabs(one->value - share * block->value) / sqrt(one->variance),
-			.variance = (compare_own_variance(search, i) + phase_variance(search, i)) /
+			.variance = (variance_of(search, i) + phase_variance(search, i)) /
 				    one->variance,
 			.weight = predicted_of(&search->compare->code.node[i]) *
 				  search->compare->code.node[i].executions,
@@ -396,7 +405,7 @@ void compare_make_residuals(struct compare_search *search)
 		if (!is_compared(&search->compare->code.node[i]))
 			continue;
 		one->variance = search->shift * search->shift * one->variance +
-				compare_own_variance(search, i) + phase_variance(search, i);
+				variance_of(search, i) + phase_variance(search, i);
 		residuals->block[one->block].shift += one->variance;
 	}
 }

@@ -23,8 +23,10 @@
  * 	      |                    again, on the model with all the others
  * 	      |                    exchange: findings that together imitate another one are
  * 	      |                    replaced by it, if that has the higher penalised likelihood
- * 	      |                    (selection.c halves findings that may stand for several)
  * 	      |                    values of findings that leave much: likewise
+ * 	      |
+ * 	 local_search.c            where code stays unexplained: findings with other values, or
+ * 	      |                    several in place of one, if they are likelier
  * 	      |
  * 	 evidence.c                findings that leave most of the differences they touch are
  * 	      |                    removed; traces.c: blocks that follow each other, as one
@@ -49,7 +51,7 @@
 
 struct compare_region_sum {
 	double predicted, measured; /* core time, cycles */
-	double variance;	    /* of `measured`, due to sampling; cycles^2 */
+	double variance;	    /* due to sampling and steady states; cycles^2 */
 	double uncertain;	    /* cycles by which ordering may change the prediction */
 };
 
@@ -274,6 +276,9 @@ struct pesa_error *compare_choose_value(struct compare_search *search,
 /* Whether a model can have the value. */
 bool compare_is_possible(const struct compare_search *search,
 			 const struct compare_candidate *candidate, int value);
+/* Whether a finding already changes this number for some of its instructions. */
+bool compare_is_taken(const struct compare_search *search,
+		      const struct compare_candidate *candidate);
 /* Make the candidate a finding, with the value tried last, and apply it to the model. */
 struct pesa_error *compare_add_finding(struct compare_search *search,
 				       struct compare_candidate *candidate);
@@ -287,6 +292,11 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 struct pesa_error *compare_select_one(struct compare_search *search, bool *found);
 /* Select candidates one by one, until none is significant. */
 struct pesa_error *compare_select_forward(struct compare_search *search);
+/* The same, with the certainty that the number of candidates asks for. */
+struct pesa_error *compare_select_all_forward(struct compare_search *search);
+/* Whether a candidate, and all that changes the same number, may be selected. */
+void compare_postpone(struct compare_search *search, const struct compare_candidate *candidate,
+		      bool postponed);
 
 /* ---- Findings (finding.c) -------------------------------------------------------------------- */
 
@@ -338,6 +348,11 @@ struct pesa_error *compare_take_back(struct compare_search *search,
 struct pesa_error *compare_eliminate(struct compare_search *search,
 				     struct compare_candidate *candidate);
 
+/* ---- Local search (local_search.c) ----------------------------------------------------------- */
+
+/* Where code stays unexplained, change what was found a little, and keep what is likelier. */
+struct pesa_error *compare_search_nearby(struct compare_search *search);
+
 /* ---- Evidence (evidence.c) ------------------------------------------------------------------ */
 
 /* Determine which part of the differences each finding explains, and remove those that explain too
@@ -365,5 +380,21 @@ struct pesa_error *compare_state_keep(const struct compare_search *search,
 struct pesa_error *compare_state_restore(struct compare_search *search,
 					 const struct compare_state *state);
 void compare_state_free(struct compare_state *state);
+
+/* What was found before a search that may lead astray. */
+struct compare_kept {
+	struct compare_state *state; /* free with compare_state_free() */
+	double score;
+	bool lacking;
+};
+
+/* Twice the logarithm, less penalties, by which what another search finds has to be likelier. */
+#define COMPARE_LIKELIER 12.0
+
+/* Keep what is found now. */
+struct pesa_error *compare_keep(struct compare_search *search, struct compare_kept *kept);
+/* Keep what is found now in place of what was, if that is clearly likelier; *likelier: it was. */
+struct pesa_error *compare_keep_if_likelier(struct compare_search *search,
+					    struct compare_kept *best, bool *likelier);
 
 #endif

@@ -10,9 +10,7 @@
 /* Of what all findings explain of basic blocks, by those for which there is evidence. */
 #define EXPLAINED_LEAST 0.9
 #define LIKELIER_LEAST	5.0 /* what findings have to make the measurement together, less penalties */
-#define DIVIDED_MAX	4   /* findings whose number may stand for several */
 #define BEGINNINGS_MAX	4   /* findings that are selected last in another search */
-#define LIKELIER	12.0 /* less penalties, what another search has to find: twice the logarithm */
 
 struct pesa_error *compare_distance_left(const struct pesa_compare *compare, double *distance)
 {
@@ -25,130 +23,13 @@ struct pesa_error *compare_distance_left(const struct pesa_compare *compare, dou
 	return NULL;
 }
 
-/* Search among the candidates so far, one after the other. */
-static struct pesa_error *select_forward(struct compare_search *search)
-{
-	/* A one-sided test, corrected for the number of candidates.  Those of single opcodes, which are
-	 * added later, do not make what was found before them less certain. */
-	if (search->candidates)
-		search->deviations = pesa_estimate_deviations(
-			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
-	if (!search->entry_deviations)
-		search->entry_deviations = search->deviations;
-	return compare_select_forward(search);
-}
-
-/* A candidate and all that changes the same number may be selected, or not. */
-static void postpone(struct compare_search *search, const struct compare_candidate *candidate,
-		     bool postponed)
-{
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		if (other == candidate ||
-		    (other->kind == candidate->kind && other->resource == candidate->resource &&
-		     compare_is_related(search, candidate, other)))
-			other->postponed = postponed;
-	}
-}
-
-/* Whether the number of a finding is so far from the model's that a smaller one may be between them. */
-static bool is_divisible(const struct compare_candidate *candidate)
-{
-	return compare_has_number(candidate) &&
-	       abs(candidate->model_value - candidate->base_value) >= 2;
-}
-
-/* Halve what a finding changes, select others beside it, and settle all values. */
-static struct pesa_error *divide(struct compare_search *search, struct compare_candidate *candidate)
-{
-	int half = (candidate->model_value - candidate->base_value) / 2;
-	struct pesa_error *error =
-		compare_change_value(search, candidate, candidate->base_value + half);
-	bool any;
-
-	postpone(search, candidate, true);
-	if (!error)
-		error = select_forward(search);
-	postpone(search, candidate, false);
-	if (!error)
-		error = compare_settle_values(search, &any);
-	return error ? error : select_forward(search);
-}
-
-/* What was found before a search that may lead astray. */
-struct before {
-	struct compare_state *state;
-	double score;
-	bool lacking;
-};
-
-static struct pesa_error *keep_before(struct compare_search *search, struct before *before)
-{
-	*before = (struct before){.score = compare_score(search), .lacking = search->lacking};
-	return compare_state_keep(search, &before->state);
-}
-
-/* Keep what was found since in place of it, if that is clearly likelier; *likelier: it was. */
-static struct pesa_error *keep_if_likelier(struct compare_search *search, struct before *best,
-					   bool *likelier)
-{
-	struct before next;
-	struct pesa_error *error;
-
-	*likelier = compare_score(search) > best->score + LIKELIER;
-	if (!*likelier)
-		return NULL;
-	error = keep_before(search, &next);
-	compare_state_free(best->state);
-	*best = next;
-	return error;
-}
-
-/*
- * A number may stand for several: one instruction of a chain that takes 7 cycles for 3 explains the time of a
- * loop as well as one of 5 and another one of 3 for 1, and nothing is left that would show the second.  So
- * where instructions still differ, each finding is halved, and others are selected beside it.  That is
- * kept if it is likelier.
- */
-static struct pesa_error *divide_findings(struct compare_search *search)
-{
-	unsigned int finding[DIVIDED_MAX], count = 0;
-	struct before best;
-	struct pesa_error *error;
-	bool likelier;
-
-	if (!search->compare->findings || !compare_has_unexplained_code(search))
-		return NULL;
-	error = keep_before(search, &best);
-	for (unsigned int i = 0; i < search->candidates && count < DIVIDED_MAX; i++)
-		if (is_divisible(&search->candidate[i]))
-			finding[count++] = i;
-	for (unsigned int i = 0; i < count && !error; i++) {
-		struct compare_candidate *candidate = &search->candidate[finding[i]];
-
-		if (!compare_begin_apart(search->compare))
-			break;
-		error = compare_state_restore(search, best.state);
-		if (!error && is_divisible(candidate))
-			error = divide(search, candidate);
-		compare_end_apart(search->compare);
-		if (!error)
-			error = keep_if_likelier(search, &best, &likelier);
-	}
-	if (!error)
-		error = compare_state_restore(search, best.state);
-	compare_state_free(best.state);
-	return error;
-}
-
 static struct pesa_error *select_without_evidence(struct compare_search *search)
 {
-	struct pesa_error *error = select_forward(search);
+	struct pesa_error *error = compare_select_all_forward(search);
 
 	if (!error)
 		error = compare_exchange(search);
-	return error ? error : divide_findings(search);
+	return error ? error : compare_search_nearby(search);
 }
 
 /* Take back the findings that lack evidence.  The model with all of them becomes the tentative one. */
@@ -223,7 +104,8 @@ static struct pesa_error *select_trusting(struct compare_search *search)
 }
 
 /* Take back what was found since, if that is less likely. */
-static struct pesa_error *keep_likelier(struct compare_search *search, const struct before *before)
+static struct pesa_error *keep_likelier(struct compare_search *search,
+					const struct compare_kept *before)
 {
 	if (compare_score(search) >= before->score)
 		return NULL;
@@ -235,8 +117,8 @@ static struct pesa_error *keep_likelier(struct compare_search *search, const str
  * likely: among more candidates the search may go astray. */
 static struct pesa_error *select_with_opcodes(struct compare_search *search)
 {
-	struct before before;
-	struct pesa_error *error = keep_before(search, &before);
+	struct compare_kept before;
+	struct pesa_error *error = compare_keep(search, &before);
 
 	if (!error)
 		error = compare_list_opcodes(search);
@@ -255,9 +137,9 @@ static struct pesa_error *select_with_opcodes(struct compare_search *search)
  */
 static struct pesa_error *narrow_findings(struct compare_search *search, bool opcodes_listed)
 {
-	struct before before;
+	struct compare_kept before;
 	bool narrowed = false;
-	struct pesa_error *error = keep_before(search, &before);
+	struct pesa_error *error = compare_keep(search, &before);
 
 	if (!error)
 		error = compare_weigh_opcodes(search, &narrowed);
@@ -295,9 +177,9 @@ static struct pesa_error *select_all(struct compare_search *search)
  * before is kept if less is likely with what has evidence then. */
 static struct pesa_error *settle_values(struct compare_search *search)
 {
-	struct before before;
+	struct compare_kept before;
 	bool any = false;
-	struct pesa_error *error = keep_before(search, &before);
+	struct pesa_error *error = compare_keep(search, &before);
 
 	if (!error)
 		error = compare_settle_values(search, &any);
@@ -322,10 +204,11 @@ static struct pesa_error *select_last(struct compare_search *search,
 {
 	struct pesa_error *error = compare_state_restore(search, first);
 
-	postpone(search, candidate, true);
+	compare_postpone(search, candidate, true);
 	if (!error)
-		error = complete ? select_without_evidence(search) : select_forward(search);
-	postpone(search, candidate, false);
+		error = complete ? select_without_evidence(search)
+				 : compare_select_all_forward(search);
+	compare_postpone(search, candidate, false);
 	return error ? error : select_findings(search);
 }
 
@@ -338,9 +221,9 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 					  const struct compare_state *first)
 {
 	unsigned int finding[BEGINNINGS_MAX], count = 0;
-	struct before best;
+	struct compare_kept best;
 	bool better = false, likelier = false;
-	struct pesa_error *error = keep_before(search, &best);
+	struct pesa_error *error = compare_keep(search, &best);
 
 	for (unsigned int i = 0; i < search->candidates && count < BEGINNINGS_MAX; i++)
 		if (search->candidate[i].finding != COMPARE_NONE)
@@ -351,7 +234,7 @@ static struct pesa_error *begin_otherwise(struct compare_search *search,
 		error = select_last(search, first, &search->candidate[finding[i % count]],
 				    i >= count);
 		if (!error)
-			error = keep_if_likelier(search, &best, &likelier);
+			error = compare_keep_if_likelier(search, &best, &likelier);
 		better |= likelier;
 	}
 	if (!error)
@@ -422,11 +305,11 @@ struct pesa_error *compare_find_tentatively(struct compare_search *search)
 	struct pesa_error *error;
 
 	search->trusting = true;
-	error = select_forward(search);
+	error = compare_select_all_forward(search);
 	if (!error && compare_has_unexplained_code(search)) {
 		error = compare_list_opcodes(search);
 		if (!error)
-			error = select_forward(search);
+			error = compare_select_all_forward(search);
 	}
 	if (!error && compare->findings)
 		error = pesa_mca_model_vary(compare->model, &compare->tentative);
