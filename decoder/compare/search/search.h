@@ -381,6 +381,8 @@ struct pesa_error *compare_state_restore(struct compare_search *search,
 					 const struct compare_state *state);
 void compare_state_free(struct compare_state *state);
 
+/* ---- What is kept (kept.c) ------------------------------------------------------------------- */
+
 /* What was found before a search that may lead astray. */
 struct compare_kept {
 	struct compare_state *state; /* free with compare_state_free() */
