@@ -736,8 +736,7 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 	return error;
 }
 
-/* Weigh it with the stability of the model with all findings, where it is less than that of the model as it
- * is: what a finding explains only in one of several steady states is no evidence. */
+/* Take back the finding that explains least, of those that explain too little, until there is none. */
 static struct pesa_error *weigh_until_enough(struct compare_search *search)
 {
 	struct compare_candidate *weakest = NULL;
@@ -765,6 +764,8 @@ static struct pesa_error *weigh_until_enough(struct compare_search *search)
 	return error;
 }
 
+/* What a finding explains only in one of several steady states is no evidence: those of the model with all
+ * findings count, too. */
 struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;

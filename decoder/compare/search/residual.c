@@ -69,8 +69,8 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 	       events_and_ordering(node);
 }
 
-/* The same, and due to steady states.  These make a difference uncertain, and are no part of it that is left
- * unexplained without them. */
+/* The same, and due to steady states.  A difference is uncertain by these; what a finding has to explain is
+ * all of it (compare_touch()). */
 static double variance_of(const struct compare_search *search, uint32_t index)
 {
 	return compare_own_variance(search, index) + search->compare->stability.node[index];
