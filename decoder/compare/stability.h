@@ -2,12 +2,14 @@
 /*
  * Stability: whether a small disturbance changes the prediction of code that follows much later.
  *
- * A loop may have several steady states: which instruction gets a unit, how full the reorder buffer is, or,
- * in order, which instructions issue together, repeats itself with the iterations.  What was before the
- * loop decides which of them it is in, by as little as a cycle.  An engine that is right about every number of the model may
- * predict another one than that of the core, and then any change of the model may lead to the right one
- * by accident.  So all paths are predicted again with one instruction, far before the counted part,
- * taking a few cycles more.  By how much the counted part changes is uncertain in its prediction.
+ * A loop may have several steady states: which instruction gets a unit, how full the reorder buffer
+ * is, or, in order, which instructions issue together, repeats itself with the iterations.  What ran
+ * before the loop decides which state it enters; one cycle is enough to change that.
+ *
+ * An engine that is right about every number of the model may predict another state than that of the
+ * core, and then any change of the model may lead to the right one by accident.  So all paths are
+ * predicted again with one instruction, far before the counted part, taking a few cycles more.  By how
+ * much the counted part changes is uncertain in its prediction.
  */
 #ifndef DECODER_COMPARE_STABILITY_H
 #define DECODER_COMPARE_STABILITY_H

@@ -4,23 +4,31 @@
 
 #include "decoder/compare/search/search.h"
 
-#define STEPPED_MAX  4 /* findings that get other numbers */
-#define LIKELY_MAX   3 /* candidates that are added for their likelihood */
-#define OTHER_VALUES 3 /* of a finding */
+#define STEPPED_MAX 4 /* findings that get other numbers */
+#define LIKELY_MAX  3 /* candidates that are added for their likelihood */
 
-/* Steps of the local search from what is found: numbers of candidates. */
-struct steps {
-	unsigned int finding[STEPPED_MAX], findings; /* with another number */
-	unsigned int candidate[LIKELY_MAX], likely;  /* in addition */
+enum change { ADD, HALVE, CYCLE_MORE, CYCLE_LESS, REPLACE };
+
+/* A step from what is found: what becomes of a candidate. */
+struct step {
+	enum change change;
+	unsigned int candidate; /* its number */
 };
 
-/* The other numbers of a finding that are tried. */
-static int other_value(const struct compare_candidate *candidate, unsigned int which)
+struct steps {
+	struct step step[LIKELY_MAX + STEPPED_MAX * (REPLACE - ADD)];
+	unsigned int count;
+};
+
+/* The other number of a finding. */
+static int other_value(const struct compare_candidate *candidate, enum change change)
 {
 	int base = candidate->base_value, value = candidate->model_value;
-	int step = value > base ? 1 : -1;
+	int more = value > base ? 1 : -1;
 
-	return which == 0 ? base + (value - base) / 2 : which == 1 ? value + step : value - step;
+	if (change == HALVE)
+		return base + (value - base) / 2;
+	return change == CYCLE_MORE ? value + more : value - more;
 }
 
 /* By how much a candidate makes the differences likelier than the penalties of a finding. */
@@ -59,20 +67,25 @@ static unsigned int list_likely(struct compare_search *search, unsigned int *lik
 	return count;
 }
 
+static struct pesa_error *settle_and_select(struct compare_search *search)
+{
+	bool any;
+	struct pesa_error *error = compare_settle_values(search, &any);
+
+	return error ? error : compare_select_all_forward(search);
+}
+
 /* Give a finding another number, select others beside it, and settle all values. */
 static struct pesa_error *select_beside(struct compare_search *search,
 					struct compare_candidate *candidate, int value)
 {
 	struct pesa_error *error = compare_change_value(search, candidate, value);
-	bool any;
 
 	compare_postpone(search, candidate, true);
 	if (!error)
 		error = compare_select_all_forward(search);
 	compare_postpone(search, candidate, false);
-	if (!error)
-		error = compare_settle_values(search, &any);
-	return error ? error : compare_select_all_forward(search);
+	return error ? error : settle_and_select(search);
 }
 
 /* Add such a candidate, settle all values, and select others. */
@@ -80,14 +93,11 @@ static struct pesa_error *select_likely(struct compare_search *search,
 					struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_choose_value(search, candidate);
-	bool any;
 
 	if (error || net_of_penalties(search, candidate) < COMPARE_LIKELIER)
 		return error;
 	error = compare_add_finding(search, candidate);
-	if (!error)
-		error = compare_settle_values(search, &any);
-	return error ? error : compare_select_all_forward(search);
+	return error ? error : settle_and_select(search);
 }
 
 /* Take back a finding of all SchedWrites of a line, and select among each of these. */
@@ -104,31 +114,46 @@ static struct pesa_error *select_apart(struct compare_search *search,
 	return error ? error : compare_settle_values(search, &any);
 }
 
-/* Do one of the steps; *none: there is nothing to do. */
-static struct pesa_error *step(struct compare_search *search, const struct steps *steps,
-			       unsigned int number, bool *none)
+/* Do a step; *none: there is nothing to do. */
+static struct pesa_error *take(struct compare_search *search, const struct step *step, bool *none)
 {
-	struct compare_candidate *candidate;
-	unsigned int which;
+	struct compare_candidate *candidate = &search->candidate[step->candidate];
 	int value;
 
-	if (number < steps->likely) {
-		candidate = &search->candidate[steps->candidate[number]];
+	if (step->change == ADD) {
 		*none = candidate->finding != COMPARE_NONE || compare_is_taken(search, candidate);
 		return *none ? NULL : select_likely(search, candidate);
 	}
-	number -= steps->likely;
-	candidate = &search->candidate[steps->finding[number % steps->findings]];
-	which = number / steps->findings;
 	*none = !compare_has_number(candidate);
-	if (which == OTHER_VALUES) {
+	if (step->change == REPLACE) {
 		*none |= !candidate->several;
 		return *none ? NULL : select_apart(search, candidate);
 	}
-	value = other_value(candidate, which);
+	value = other_value(candidate, step->change);
 	*none |= value == candidate->base_value || value == candidate->model_value ||
 		 !compare_is_possible(search, candidate, value);
 	return *none ? NULL : select_beside(search, candidate, value);
+}
+
+/* List all steps, those that are first to be taken first. */
+static struct pesa_error *list_steps(struct compare_search *search, struct steps *steps)
+{
+	unsigned int finding[STEPPED_MAX], findings = 0, likely[LIKELY_MAX], count;
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < search->candidates && findings < STEPPED_MAX; i++)
+		if (compare_has_number(&search->candidate[i]))
+			finding[findings++] = i;
+	for (unsigned int i = 0; i < search->candidates && !error; i++)
+		if (search->candidate[i].effect && !search->candidate[i].closed)
+			error = compare_fit_effect(search, &search->candidate[i]);
+	count = list_likely(search, likely);
+	for (unsigned int i = 0; i < count; i++)
+		steps->step[steps->count++] = (struct step){ADD, likely[i]};
+	for (enum change change = HALVE; change <= REPLACE; change++)
+		for (unsigned int i = 0; i < findings; i++)
+			steps->step[steps->count++] = (struct step){change, finding[i]};
+	return error;
 }
 
 /*
@@ -150,18 +175,12 @@ struct pesa_error *compare_search_nearby(struct compare_search *search)
 	if (!search->compare->findings || !compare_has_unexplained_code(search))
 		return NULL;
 	error = compare_keep(search, &best);
-	for (unsigned int i = 0; i < search->candidates && steps.findings < STEPPED_MAX; i++)
-		if (compare_has_number(&search->candidate[i]))
-			steps.finding[steps.findings++] = i;
-	for (unsigned int i = 0; i < search->candidates && !error; i++)
-		if (search->candidate[i].effect && !search->candidate[i].closed)
-			error = compare_fit_effect(search, &search->candidate[i]);
-	steps.likely = list_likely(search, steps.candidate);
-	for (unsigned int i = 0; i < steps.likely + (OTHER_VALUES + 1) * steps.findings && !error;
-	     i++) {
+	if (!error)
+		error = list_steps(search, &steps);
+	for (unsigned int i = 0; i < steps.count && !error; i++) {
 		if (!compare_begin_apart(search->compare))
 			break;
-		error = step(search, &steps, i, &none);
+		error = take(search, &steps.step[i], &none);
 		compare_end_apart(search->compare);
 		if (!error && !none)
 			error = compare_keep_if_likelier(search, &best, &likelier);
