@@ -186,8 +186,9 @@ struct pesa_mca_instruction {
 	 * the model says. */
 	unsigned int late;
 	/** Younger loads and stores wait until it has executed.  It waits until older loads have
-	 * executed and older stores are in the cache (`drain_latency`).  What the model does not
-	 * have is one micro-op of one cycle without resources then, and in the block in any case. */
+	 * executed and older stores are in the cache (`drain_latency`, less the `load_latency` of a
+	 * load that reads from it afterwards).  What the model does not have is one micro-op of one
+	 * cycle without resources then, and in the block in any case. */
 	bool barrier;
 };
 
@@ -431,8 +432,9 @@ struct pesa_mca_run_options {
 	 * its result.  Out-of-order processors. */
 	bool free_order;
 	/** Not as llvm-mca, where an in-order processor retires what has executed, in any order and
-	 * however much: in pesa_mca_cycle_stack_run(), what has executed retires in program order,
-	 * at most so many a cycle.  0: as llvm-mca.  In-order processors. */
+	 * however much: in pesa_mca_cycle_stack_run(), and for loads that wait until a store has
+	 * retired, what has executed retires in program order, at most so many a cycle.  0: as
+	 * llvm-mca.  In-order processors. */
 	unsigned int commit_width;
 	bool every_iteration; /**< execute all, even in a steady state without listeners */
 	/** The events of so many iterations are sent, though a steady state is extrapolated. */

@@ -612,6 +612,18 @@ for core in ("ooo-3", "ooo-4", "ooo-8"):
     check(narrow["classes"] == [] and near(narrow["totals"]["measured"], narrow["totals"]["predicted"], 0.05),
           f"{core}: a load that waits for a narrower store in a part of its executions is predicted", narrow["totals"])
 
+# A load of eight bytes waits until the store of four before it is in the cache, and so does a fence: when that has retired depends
+# on what retires before it.
+build(program({f"wide{adds}": (400, "; ".join(["addi t3, t3, 1", "sw t3, 8(s2)", *[f"addi a{2 + i % 4}, a{2 + i % 4}, 1" for i in range(adds)],
+                                               "ld t1, 8(s2)", "add t2, t2, t1"])) for adds in range(12)} |
+              {f"fence{adds}": (400, "; ".join(["sw t3, 8(s2)", *["addi a2, a3, 1"] * adds, "fence", "ld t1, 16(s2)", "add t2, t2, t1"]))
+               for adds in (0, 3, 8)}, 20))
+for core in ("inorder-2", "ooo-4"):
+    record("wide.data", "--golden", "wide.golden", "--core", core)
+    wide = result("-i", "wide.golden")
+    check(wide["classes"] == [] and near(wide["totals"]["measured"], wide["totals"]["predicted"], 0.005),
+          f"{core}: loads of more bytes than the store before them wrote, and fences, to the cycle", wide["totals"])
+
 # The vector type is set once, before the loop, which no path has.
 build(program({"vector": ("2000\n\t.option arch, +v\n\tvsetivli zero, 16, e8, m1, ta, ma", "vadd.vv v8, v8, v9; vse8.v v8, (s2); add a3, a3, a1"),
                "adds": LOOPS["adds"]}, TURNS))

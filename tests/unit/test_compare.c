@@ -140,7 +140,7 @@ static const char in_order_text[] = "pesa-processor-model 1\n"
 
 struct outcome {
 	bool partly, after, free_order, in_order;
-	unsigned int forward_latency, drain_latency, load_latency;
+	unsigned int forward_latency, drain_latency, load_latency, commit_width;
 	unsigned int rounds; /* 0: ROUNDS */
 };
 
@@ -154,7 +154,8 @@ static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct
 		.drain_latency = how.drain_latency,
 		.load_latency = how.load_latency,
 	};
-	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = how.free_order};
+	const struct pesa_mca_run_options options = {
+		.iterations = 1, .free_order = how.free_order, .commit_width = how.commit_width};
 	const unsigned int count = (how.rounds ? how.rounds : ROUNDS) * LINES;
 	static struct pesa_mca_instruction instructions[MANY_ROUNDS * LINES];
 	struct pesa_mca_model *model;
@@ -254,6 +255,22 @@ static void in_order_too_a_partly_forwarded_load_waits(void **state)
 	(void)state;
 	assert_int_equal(ten - nine, ROUNDS - 1);
 	assert_in_range(nine, (9 + 1 + 1) * (ROUNDS - 1), (9 + 1 + 1 + 2) * ROUNDS + 12);
+}
+
+static void in_order_a_store_retires_behind_what_retires_before_it(void **state)
+{
+	/* All three have executed in the same cycle, the store is the last of them. */
+	static const char *const lines[LINES] = {"ld t4, 0(t5)", "addi t0, t1, 1", "sd t1, 0(t5)"};
+	struct outcome how = {.in_order = true, .partly = true, .drain_latency = 9};
+	uint64_t all = cycles_of(lines, true, how);
+
+	(void)state;
+	how.commit_width = 3;
+	assert_int_equal(cycles_of(lines, true, how), all);
+	how.commit_width = 2;
+	assert_int_equal(cycles_of(lines, true, how), all + ROUNDS - 1);
+	how.commit_width = 1;
+	assert_int_equal(cycles_of(lines, true, how), all + 2 * (ROUNDS - 1));
 }
 
 static void a_load_after_a_store_begins_when_that_issues(void **state)
@@ -436,8 +453,10 @@ static void results_of_each_kind_have_registers_of_their_own(void **state)
 static uint64_t cycles_of_lines(const char *const *lines, unsigned int count, bool barrier,
 				unsigned int drain_latency)
 {
-	const struct pesa_mca_block_options block_options = {
-		.own_operands = true, .skip_unsupported = true, .drain_latency = drain_latency};
+	const struct pesa_mca_block_options block_options = {.own_operands = true,
+							     .skip_unsupported = true,
+							     .drain_latency = drain_latency,
+							     .load_latency = 4};
 	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = true};
 	struct pesa_mca_instruction instructions[16] = {0};
 	struct pesa_mca_model *model;
@@ -472,9 +491,10 @@ static void loads_and_stores_wait_at_a_barrier_and_arithmetic_does_not(void **st
 	/* A product takes 20 cycles: a barrier that waits for a load does not delay it. */
 	assert_int_equal(cycles_of_lines(product, 3, true, 0),
 			 cycles_of_lines(product, 3, false, 0));
-	/* A store is waited for until it is in the cache, half of 10 cycles after it retired. */
+	/* A store is waited for until it is in the cache, 6 cycles after it retired: a load of 4 ends
+	 * after 10. */
 	assert_int_equal(cycles_of_lines(stores, 3, true, 10),
-			 cycles_of_lines(stores, 3, true, 2) + 4);
+			 cycles_of_lines(stores, 3, true, 4) + 6);
 }
 
 /* ---- How much of an effect is measured ----------------------------------------------------- */
@@ -622,6 +642,7 @@ int main(void)
 		cmocka_unit_test(a_load_is_not_later_for_a_store_that_is_done),
 		cmocka_unit_test(a_partly_forwarded_load_waits_until_the_store_has_retired),
 		cmocka_unit_test(in_order_too_a_partly_forwarded_load_waits),
+		cmocka_unit_test(in_order_a_store_retires_behind_what_retires_before_it),
 		cmocka_unit_test(a_load_that_waits_for_a_retirement_has_begun_meanwhile),
 		cmocka_unit_test(a_load_after_a_store_begins_when_that_issues),
 		cmocka_unit_test(a_load_takes_no_less_than_a_hit),

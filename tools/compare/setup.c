@@ -94,9 +94,10 @@ struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabil
 		.store_ports = core.store_ports,
 		.store_latency = core.dcache.latency,
 		.forward_latency = core.forward_latency,
-		/* A store leaves after it has retired, the load follows. */
+		/* A store leaves after it has retired, the load follows.  In order that is a cycle
+		 * later than the engine has it retire, see below. */
 		.load_latency = core.dcache.latency,
-		.drain_latency = 1 + 2 * core.dcache.latency,
+		.drain_latency = (core.out_of_order ? 1 : 2) + 2 * core.dcache.latency,
 		.fetch_width = core.fetch_width,
 		.taken_branches = 1,
 		.fetch_buffer = core.fetch_buffer,

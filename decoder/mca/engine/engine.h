@@ -17,6 +17,7 @@
 
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/engine/choice.h"
+#include "decoder/mca/engine/commit.h"
 #include "decoder/mca/engine/steady.h"
 
 #define MCA_CYCLES_UNKNOWN INT_MIN
@@ -84,6 +85,7 @@ struct mca_inflight {
 	int actual_latency; /* cycles, of a load: measured or forwarded; negative: the model's */
 	uint64_t arrival;   /* arrival of the last operand, as far as known */
 	uint64_t executed;  /* valid once issued: cycle in which it has executed */
+	uint64_t committed; /* in order, likewise: cycle in which it retires (commit.h) */
 	struct mca_inflight *next; /* in the free list, the timing wheel or a ready list */
 	struct mca_inflight *next_in_group;
 	struct mca_read *reads;
@@ -328,6 +330,7 @@ struct mca_run {
 	struct mca_inflight *stalled;
 	unsigned int stall_cycles;
 	enum mca_stall_reason stall_reason;
+	struct mca_commit commit;
 };
 
 /* Note an error of this cycle, or free it if there is one already.  The stages continue; results

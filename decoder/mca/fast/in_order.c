@@ -7,6 +7,7 @@
  * nothing can happen only the cycle stack goes on.  The ring has no other instruction in it than the last
  * mispredicted branch, for the front end.
  */
+#include "decoder/mca/engine/commit.h"
 #include "decoder/mca/engine/inflight.h"
 #include "decoder/mca/fast/fast.h"
 #include "decoder/mca/stack/cycle_stack.h"
@@ -20,6 +21,8 @@ struct in_order {
 		latency; /* by number: of all results, in place of the plan's; negative: the plan's */
 	uint32_t *issued; /* numbers: not retired; in the engine's order */
 	uint32_t issued_count;
+	uint64_t *committed; /* by number: cycle in which it retires, see commit.h */
+	struct mca_commit commit;
 	uint64_t first_end;  /* cycle: the first of them has executed */
 	uint64_t write_back; /* cycle: until it, what writes back earlier waits */
 	bool stalled;	     /* the last instruction that was delivered */
@@ -111,7 +114,7 @@ static void carry_over(struct in_order *run)
 
 /* ---- Issue ----------------------------------------------------------------------------------- */
 
-/* Cycles until the result is there for the operand; *unknown: its writer has to retire first. */
+/* Cycles until the result is there for the operand; *unknown: its writer has to have executed first. */
 static int64_t cycles_left(const struct in_order *run, const struct mca_fast_edge *edge,
 			   uint32_t writer, bool *unknown)
 {
@@ -120,9 +123,9 @@ static int64_t cycles_left(const struct in_order *run, const struct mca_fast_edg
 	int64_t now = (int64_t)run->fast->now;
 
 	if (times->retired[writer] != UINT64_MAX) {
-		int32_t after = edge->at_retirement ? edge->delay : edge->late;
-
-		return after > 0 ? (int64_t)times->retired[writer] + after - now : 0;
+		if (edge->at_retirement)
+			return (int64_t)run->committed[writer] + edge->delay - now;
+		return edge->late ? (int64_t)times->retired[writer] + edge->late - now : 0;
 	}
 	if (edge->at_retirement) {
 		*unknown = true;
@@ -221,6 +224,16 @@ static bool take_slots(struct in_order *run, uint32_t number)
 	return false;
 }
 
+/* It has issued, but for `carried` micro-ops. */
+static void note_commit(struct in_order *run, uint32_t number, uint32_t carried)
+{
+	const struct mca_fast *fast = run->fast;
+	uint64_t until = mca_carried_until(fast->now, carried, fast->model->issue_width);
+	uint64_t executed = fast->times.executed[number];
+
+	run->committed[number] = mca_commit_next(&run->commit, until > executed ? until : executed);
+}
+
 static void try_issue(struct in_order *run, uint32_t number)
 {
 	struct mca_fast *fast = run->fast;
@@ -238,6 +251,7 @@ static void try_issue(struct in_order *run, uint32_t number)
 	fast->times.dispatched[number] = fast->now;
 	fast->times.executed[number] = end;
 	carries_over = take_slots(run, number);
+	note_commit(run, number, carries_over ? run->carry_over : 0);
 	if (end <= fast->now && !carries_over) {
 		retire(run, number);
 		return;
@@ -386,17 +400,19 @@ struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
 		.stack = stack,
 		.carried = MCA_FAST_NONE,
 		.first_end = UINT64_MAX,
+		.commit.width = options->commit_width,
 	};
 
 	if (error)
 		return error;
 	run.issued = mca_arena_take_raw(&fast.arena, block->count * sizeof(*run.issued));
 	run.latency = mca_arena_take_raw(&fast.arena, block->count * sizeof(*run.latency));
+	run.committed = mca_arena_take_raw(&fast.arena, block->count * sizeof(*run.committed));
 	for (unsigned int i = 0; i < block->count && run.latency; i++) {
 		fast.times.retired[i] = UINT64_MAX;
 		run.latency[i] = -1;
 	}
-	error = run.issued && run.latency ? execute(&run) : pesa_error_no_memory();
+	error = run.issued && run.latency && run.committed ? execute(&run) : pesa_error_no_memory();
 	mca_fast_free(&fast);
 	return error;
 }

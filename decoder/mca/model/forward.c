@@ -131,7 +131,7 @@ struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_
 		      (unsigned int)(barrier->source - store[-1].source), &reg);
 	/* `drain_latency` includes the time of a load that reads from the cache afterwards. */
 	return error || !reg ? error
-			     : read_from(block, barrier, reg, (int)options->drain_latency / 2);
+			     : read_from(block, barrier, reg, (int)options->load_latency);
 }
 
 static struct pesa_error *take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
