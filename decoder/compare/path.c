@@ -16,6 +16,7 @@
 #define MISSED_STEPS	 48   /* between loads that wait for the same line */
 #define LINE		 64   /* bytes */
 #define LONG_LOOP	 24.0 /* iterations */
+#define RETURNS		 0.1  /* of the executions of a call, what follows it has */
 #define NEARLY_ALWAYS	 0.8  /* of the executions of two blocks, one follows the other */
 
 /* Samples for which the mean of all targets counts, in how often one of them is mispredicted. */
@@ -34,12 +35,17 @@ struct chosen_edge {
 	double due;	    /* mispredicts */
 };
 
+/* A call of the path that has not returned. */
+struct call {
+	uint32_t from, next; /* the call, and what it returns to */
+};
+
 struct walker {
 	struct compare_code *code;
 	struct compare_paths *paths;
 	struct chosen_edge **edge; /* by node, by edge */
 	struct chosen_edge *last;  /* the one chosen last; NULL: the last transfer has none */
-	uint32_t call[CALLS_MAX];
+	struct call call[CALLS_MAX];
 	unsigned int depth;
 	bool warming;	 /* before the counted part of the path */
 	uint32_t walked; /* paths that have been begun */
@@ -53,13 +59,13 @@ struct walker {
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-static void push(struct walker *walker, uint32_t node)
+static void push(struct walker *walker, struct call call)
 {
 	if (walker->depth == CALLS_MAX) {
 		memmove(walker->call, walker->call + 1, (CALLS_MAX - 1) * sizeof(*walker->call));
 		walker->depth--;
 	}
-	walker->call[walker->depth++] = node;
+	walker->call[walker->depth++] = call;
 }
 
 /* The fractional part of a multiple of the golden ratio: these are evenly distributed. */
@@ -251,6 +257,31 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 	return *to != COMPARE_NONE;
 }
 
+/*
+ * Whether a call returns: what follows it is executed as well.  One that does not (in longjmp(), or where
+ * threads of a program are switched) is left by a return to another place.
+ */
+static bool does_return(const struct compare_code *code, const struct call *call)
+{
+	return executions_of(code, call->next) >= RETURNS * executions_of(code, call->from);
+}
+
+/* To the newest call of the path; or where samples say, and then no call of the path is waited for. */
+static bool step_return(struct walker *walker, uint32_t from, uint32_t *to, bool *memory)
+{
+	const struct pesa_instruction *measured = walker->code->node[from].measured;
+	const struct call *call = walker->depth ? &walker->call[walker->depth - 1] : NULL;
+
+	*memory = true;
+	if (call && (!measured || !measured->edges || does_return(walker->code, call))) {
+		*to = call->next;
+		walker->depth--;
+		return *to != COMPARE_NONE;
+	}
+	walker->depth = 0;
+	return step_edges(walker, from, to, memory);
+}
+
 /* Advance from a node to its successor.  False: the path ends; *memory is false if out of
  * memory. */
 static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *taken, bool *memory)
@@ -273,11 +304,7 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 		*to = node->target;
 		break;
 	case PESA_FLOW_RETURN:
-		if (walker->depth) {
-			*to = walker->call[--walker->depth];
-			return *to != COMPARE_NONE;
-		}
-		return step_edges(walker, from, to, memory);
+		return step_return(walker, from, to, memory);
 	default:
 		if (!step_edges(walker, from, to, memory))
 			return false;
@@ -286,7 +313,7 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 	if (*to == COMPARE_NONE)
 		return false;
 	if (call)
-		push(walker, node->next);
+		push(walker, (struct call){from, node->next});
 	return true;
 }
 

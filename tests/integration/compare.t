@@ -397,6 +397,42 @@ for core in ("ooo-3", "ooo-8"):
     check(near(*spent, 0.04) and atomic["classes"] == [], f"{core}: atomics that do not order others, and read what others of them wrote",
           atomic.get("error", (spent, atomic["ordering"], atomic["classes"])))
 
+# A call that does not return, as longjmp(): what it goes on with waits for the divisions before it.
+build("""
+	.globl _start
+_start:	li s1, 20000
+	li t1, 1 << 40
+	la s2, 2f
+1:	div t2, t1, s1
+	div t2, t2, s1
+	call throw
+	ebreak
+2:	add t3, t3, t2
+	andi t3, t3, 255
+	add t1, t1, t3
+	addi s1, s1, -1
+	bnez s1, 1b
+	li a0, 0; li a7, 93
+	ecall
+throw:	addi sp, sp, -16
+	sd ra, 8(sp)
+	call leave
+	.rept 8
+	mul t3, t3, t3
+	.endr
+	ld ra, 8(sp)
+	addi sp, sp, 16
+	ret
+leave:	mv ra, s2
+	addi sp, sp, 16
+	ret
+""")
+for core in ("inorder-2", "ooo-4"):
+    record("leave.data", "--golden", "leave.golden", "--core", core)
+    left = result("-i", "leave.golden")
+    check(left["classes"] == [] and near(left["totals"]["predicted"], left["totals"]["measured"], 0.01),
+          f"{core}: a call that does not return goes on where it was measured to", left.get("error", left.get("totals")))
+
 # One loop is all of the program, and 13 % off: its own difference says nothing of how far others are.
 build("""
 	.globl _start
