@@ -607,6 +607,7 @@ static bool is_enough(const struct compare_search *search,
 	    is_chance_of_units(search, candidate, touched) ||
 	    is_unit_beside_much(search, candidate) ||
 	    is_only_a_trifle(search, candidate, touched) ||
+	    compare_is_ambiguous(search, candidate, true) ||
 	    is_unlikely(search, candidate, touched, together))
 		return false;
 	/* What only moves time between blocks, and makes it worse there, is not certain by anything. */

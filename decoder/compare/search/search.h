@@ -235,6 +235,14 @@ double compare_net_gain(const struct compare_search *search,
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate);
 /*
+ * Whether most of the effect is in basic blocks where a load that waits for a store may be the reason as
+ * well as an opcode that takes longer, and the candidate is about that opcode, or about a load or store
+ * there.  Waiting takes another time in each block, so that one number which explains several of them is
+ * no such wait.  `back`: the effect is that of taking the change back.
+ */
+bool compare_is_ambiguous(const struct compare_search *search,
+			  const struct compare_candidate *candidate, bool back);
+/*
  * Penalty for the size of a change: small changes are more likely than large ones, and a class
  * rarely occupies a resource longer than its latency.  In the unit of `whole`: twice the logarithm
  * of a likelihood.

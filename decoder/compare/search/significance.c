@@ -96,16 +96,21 @@ bool compare_is_memory(const struct compare_node *node)
 	       (PESA_OPCODE_LOAD | PESA_OPCODE_STORE);
 }
 
+/* Whether the parts of the differences of instructions and blocks that an effect explains are so large;
+ * `back`: it is that of taking a change back. */
+static bool explains(const struct compare_touched *touched, bool back, double instructions,
+		     double blocks)
+{
+	return compare_part_explained(touched->node[back], touched->node[!back]) >= instructions &&
+	       compare_part_explained(touched->block[back], touched->block[!back]) >= blocks;
+}
+
 /* Whether a candidate explains most of the differences that it touches, in several basic blocks: that is
  * no coincidence. */
-static bool explains_several_blocks(const struct compare_search *search,
-				    const struct compare_candidate *candidate)
+static bool explains_several_blocks(const struct compare_touched *touched, bool back)
 {
-	struct compare_touched touched = compare_touch(search, candidate);
-
-	return compare_is_in_blocks(&touched, COMPARE_BLOCKS_SEVERAL) &&
-	       compare_part_explained(touched.node[0], touched.node[1]) >= SEVERAL_INSTRUCTIONS &&
-	       compare_part_explained(touched.block[0], touched.block[1]) >= SEVERAL_BLOCKS;
+	return compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL) &&
+	       explains(touched, back, SEVERAL_INSTRUCTIONS, SEVERAL_BLOCKS);
 }
 
 /*
@@ -115,38 +120,33 @@ static bool explains_several_blocks(const struct compare_search *search,
  * explained.
  */
 static bool explains_several_instructions(const struct compare_search *search,
-					  const struct compare_candidate *candidate)
+					  const struct compare_candidate *candidate,
+					  const struct compare_touched *touched, bool back)
 {
 	double least = pesa_mca_model_is_out_of_order(search->original) ? SLOWER_EXACTLY
 									: SLOWER_EXPLAINED;
-	struct compare_touched touched;
 	double sum = 0, squares = 0;
 
 	for (uint32_t i = 0; i < candidate->effects; i++) {
-		double slower = fmax(0, candidate->effect[i].cycles);
+		double cycles = candidate->effect[i].cycles,
+		       slower = fmax(0, back ? -cycles : cycles);
 
 		sum += slower;
 		squares += slower * slower;
 	}
-	touched = compare_touch(search, candidate);
-	return sum * sum >= SLOWER_LEAST * squares &&
-	       compare_part_explained(touched.node[0], touched.node[1]) >= least &&
-	       compare_part_explained(touched.block[0], touched.block[1]) >= least;
+	return sum * sum >= SLOWER_LEAST * squares && explains(touched, back, least, least);
 }
 
-/* Whether most of the effect is in basic blocks where a load that waits for a store may be the reason
- * as well as an opcode that takes longer, and the candidate is about that opcode, or about a load or
- * store there.  Waiting takes another time in each block, so that one number which explains several
- * of them is no such wait. */
-static bool is_ambiguous(const struct compare_search *search,
-			 const struct compare_candidate *candidate)
+bool compare_is_ambiguous(const struct compare_search *search,
+			  const struct compare_candidate *candidate, bool back)
 {
 	const struct compare_node *node = search->compare->code.node;
+	struct compare_touched touched;
 	double sum = 0, ambiguous = 0;
 
 	for (uint32_t i = 0, end; i < candidate->effects; i = end) {
 		uint32_t group = node[candidate->effect[i].node].group;
-		bool any = false, touched = false;
+		bool any = false, of_any = false;
 		double size = 0;
 
 		for (end = i; end < candidate->effects; end++) {
@@ -156,15 +156,17 @@ static bool is_ambiguous(const struct compare_search *search,
 				break;
 			size += fabs(candidate->effect[end].cycles);
 			any |= one->ambiguous;
-			touched |= (one->ambiguous || compare_is_memory(one)) &&
-				   compare_touches_node(search->original, candidate, one);
+			of_any |= (one->ambiguous || compare_is_memory(one)) &&
+				  compare_touches_node(search->original, candidate, one);
 		}
 		sum += size;
-		ambiguous += any && touched ? size : 0;
+		ambiguous += any && of_any ? size : 0;
 	}
-	return candidate->kind != PESA_COMPARE_UNITS && 2 * ambiguous > sum &&
-	       !explains_several_blocks(search, candidate) &&
-	       !explains_several_instructions(search, candidate);
+	if (candidate->kind == PESA_COMPARE_UNITS || 2 * ambiguous <= sum)
+		return false;
+	touched = compare_touch(search, candidate);
+	return !explains_several_blocks(&touched, back) &&
+	       !explains_several_instructions(search, candidate, &touched, back);
 }
 
 /*
@@ -179,7 +181,7 @@ static bool is_whole(const struct compare_search *search, const struct compare_c
 		       needed(search, candidate) * needed(search, candidate) +
 			       compare_size_penalty(search, candidate, candidate->value) &&
 	       candidate->shifted >= COMPARE_SHARE_LEAST * search->core &&
-	       !is_ambiguous(search, candidate);
+	       !compare_is_ambiguous(search, candidate, false);
 }
 
 bool compare_is_significant(const struct compare_search *search,
@@ -212,7 +214,7 @@ static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
 		return PESA_COMPARE_IN_PART;
 	if (candidate->direct <= DIRECT_LEAST)
 		return PESA_COMPARE_NOT_DIRECT;
-	if (is_ambiguous(search, candidate))
+	if (compare_is_ambiguous(search, candidate, false))
 		return PESA_COMPARE_AMBIGUOUS;
 	return candidate->whole > least ? PESA_COMPARE_UNLIKELY : PESA_COMPARE_UNCERTAIN;
 }
