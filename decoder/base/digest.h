@@ -10,6 +10,7 @@
 #ifndef DECODER_BASE_DIGEST_H
 #define DECODER_BASE_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,6 +41,11 @@ static inline void pesa_digest_word(struct pesa_digest *digest, uint64_t word)
 
 	memcpy(bytes, &word, sizeof(word));
 	pesa_digest_bytes(digest, bytes, sizeof(bytes));
+}
+
+static inline bool pesa_digest_equal(const struct pesa_digest *a, const struct pesa_digest *b)
+{
+	return a->lane[0] == b->lane[0] && a->lane[1] == b->lane[1];
 }
 
 /* Add a string; NULL and "" differ. */

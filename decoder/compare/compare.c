@@ -577,6 +577,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	pesa_mca_model_free(compare->model);
 	pesa_mca_model_free(compare->tentative);
 	memo_free(compare->predictor.memo);
+	compare_predictor_free(&compare->predictor);
 	free(compare->predicted);
 	compare_stability_free(&compare->stability);
 	free(compare->variance);

@@ -22,6 +22,8 @@ struct compare_predicted {
 	float retiring, stalled, event;
 };
 
+struct compare_binder;
+
 struct compare_predictor {
 	const struct compare_code *code;
 	const struct compare_paths *paths;
@@ -37,11 +39,15 @@ struct compare_predictor {
 	 * warm-up before it.  0: none (stability.h). */
 	unsigned int disturbed;
 	double disturbed_at;
-	struct memo *memo;     /* predictions of paths */
-	unsigned int threads;  /* that execute paths, at least 1 */
+	struct memo *memo;    /* predictions of paths */
+	unsigned int threads; /* that execute paths, at least 1 */
+	struct compare_binder
+		*binder;       /* by thread: what is bound for all models; NULL: nothing yet */
 	uint64_t instructions; /* number executed so far */
 };
 
+/* Free what it has of former predictions, but not what it was made from. */
+void compare_predictor_free(struct compare_predictor *predictor);
 /* The threads of a predictor if the caller wants `wanted`; 0: one for each processor that the process
  * may use; at most THREADS_MAX (threads.h). */
 unsigned int compare_threads(unsigned int wanted);

@@ -6,21 +6,13 @@
 #include <string.h>
 
 #include "decoder/mca/model/block.h"
+#include "decoder/mca/model/operands.h"
 
 #define CALL_LATENCY 100
-#define OPERANDS_MAX 16
 
 /* Typical arena size of a block. */
 #define BYTES		      1024
 #define BYTES_PER_INSTRUCTION 320
-
-/* An instruction while it is bound: its opcode, and its operands as engine registers. */
-struct operands {
-	const struct mca_opcode *opcode;
-	unsigned int outputs, count;
-	bool is_register[OPERANDS_MAX];
-	uint16_t reg[OPERANDS_MAX];
-};
 
 #define OPCODES_REMEMBERED 64 /* powers of two */
 #define SHARED_LISTS	   64
@@ -31,12 +23,16 @@ struct found_opcode {
 	int opcode;
 };
 
-#define BOUND_REMEMBERED 512 /* a power of two */
+#define BOUND_REMEMBERED 1024 /* a power of two, */
+#define PLACES		 4    /* of which so many may have the same instruction */
+
+#define MADE_MOST 16384 /* instructions that a binder has memory for, with several models */
 
 /* An instruction as it was bound, before what depends on its place in the block. */
 struct bound {
-	uint16_t opcode, sew; /* with the bits, what it was bound from */
+	uint16_t opcode, sew; /* with the bits and costs, what it was bound from */
 	enum pesa_mca_lmul lmul;
+	struct pesa_digest costs;
 	struct mca_description *description; /* that of `lowered` */
 	struct mca_lowered lowered;
 	enum pesa_flow flow;
@@ -55,6 +51,7 @@ struct mca_binder {
 	unsigned int call_latency;
 	struct pesa_mca_block *block; /* being made */
 	unsigned int blocks;	      /* made so far */
+	unsigned int made;	      /* instructions bound, and not as a remembered one */
 	/* descriptions that later instances may share, by the low bits of their opcode */
 	struct mca_description *shared[SHARED_LISTS];
 	struct register_use *registers[MCA_REGISTER_COUNT]; /* used in a block */
@@ -62,7 +59,7 @@ struct mca_binder {
 	unsigned int used_count;
 	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
 	bool taken[MCA_RESOURCES_MAX + 1];	       /* by bit: see mca_take_in_order() */
-	uint32_t bits[BOUND_REMEMBERED];	       /* of those bound, by place_of(); 0: none */
+	uint32_t bits[BOUND_REMEMBERED];	       /* of those bound, by places_of(); 0: none */
 	struct bound bound[BOUND_REMEMBERED]; /* not set where there are no bits; the last member */
 };
 
@@ -83,45 +80,27 @@ static unsigned int advances_before(const struct mca_advance *advance, unsigned 
 	return low;
 }
 
-/* Find the read-advances of one operand. */
-static void find_advances(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
+/* Find the read-advances of one operand.  They are copied: the next blocks may have another model. */
+static bool find_advances(struct mca_binder *binder, uint16_t class, unsigned int use,
 			  struct mca_lowered_read *read)
 {
-	const struct mca_class *costs = &model->classes[class];
-	const struct mca_advance *advance = &model->advances[costs->advance];
+	const struct mca_class *costs = &binder->model->classes[class];
+	const struct mca_advance *advance = &binder->model->advances[costs->advance];
 	unsigned int first = advances_before(advance, costs->advances, use);
+	struct mca_advance *copy;
 
-	read->advance = advance + first;
 	read->advances =
-		(uint16_t)(advances_before(read->advance, costs->advances - first, use + 1));
+		(uint16_t)(advances_before(advance + first, costs->advances - first, use + 1));
+	if (!read->advances)
+		return true;
+	copy = mca_arena_take_raw(&binder->arena, read->advances * sizeof(*copy));
+	if (!copy)
+		return false;
+	memcpy(copy, advance + first, read->advances * sizeof(*copy));
 	for (unsigned int i = 0; i < read->advances && !read->late; i++)
-		read->late = read->advance[i].cycles < 0;
-}
-
-/* ---- Operands -------------------------------------------------------------------------------- */
-
-static struct pesa_error *read_operands(const struct pesa_mca_instruction *instruction, int opcode,
-					struct operands *operands)
-{
-	const struct pesa_insn *insn = &instruction->insn;
-
-	*operands = (struct operands){.opcode = &mca_opcodes[opcode]};
-	operands->outputs = strlen(operands->opcode->outputs);
-	operands->count = operands->outputs + strlen(operands->opcode->inputs);
-	if (operands->count != insn->operands || operands->count > OPERANDS_MAX)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s has %u operands, not the %u that its description has",
-					 operands->opcode->name, insn->operands, operands->count);
-	for (unsigned int i = 0; i < operands->count; i++) {
-		char letter = i < operands->outputs
-				      ? operands->opcode->outputs[i]
-				      : operands->opcode->inputs[i - operands->outputs];
-
-		operands->is_register[i] = letter != '-';
-		if (operands->is_register[i] && insn->operand[i].kind == PESA_OPERAND_REGISTER)
-			operands->reg[i] = mca_register_from(letter, insn->operand[i].value);
-	}
-	return NULL;
+		read->late = copy[i].cycles < 0;
+	read->advance = copy;
+	return true;
 }
 
 static bool feature_is_on(const struct mca_binder *binder, const char *feature)
@@ -142,7 +121,7 @@ static bool feature_is_on(const struct mca_binder *binder, const char *feature)
 
 /* Resolve the variants of an instruction's class; MCA_CLASS_UNSUPPORTED if it has none. */
 static uint16_t resolve_class(const struct mca_binder *binder, uint16_t class,
-			      const struct operands *operands)
+			      const struct mca_operands *operands)
 {
 	const struct pesa_mca_model *model = binder->model;
 	const struct mca_variant *variant;
@@ -171,56 +150,16 @@ static uint16_t resolve_class(const struct mca_binder *binder, uint16_t class,
 	return MCA_CLASS_UNSUPPORTED;
 }
 
-/* Parse a list of register names such as "VL VTYPE"; returns their number. */
-static unsigned int implicit_registers(const char *names, uint16_t *registers)
-{
-	unsigned int count = 0;
-
-	while (*names) {
-		size_t length = strcspn(names, " ");
-
-		registers[count++] = mca_register_find(names, length);
-		names += length;
-		names += *names == ' ';
-	}
-	return count;
-}
-
-#define IMPLICIT_MAX 24
-
-static bool is_call(const struct operands *operands)
-{
-	const char *name = operands->opcode->name;
-
-	if (strchr(operands->opcode->flags, 'C'))
-		return true;
-	return (!strcmp(name, "JAL") || !strcmp(name, "JALR")) &&
-	       operands->reg[0] != MCA_REGISTER_X;
-}
-
-static bool is_return(const struct operands *operands)
-{
-	const char *name = operands->opcode->name;
-	unsigned int link = 0;
-
-	if (strchr(operands->opcode->flags, 'R'))
-		return true;
-	if (!strcmp(name, "JALR") && operands->reg[0] == MCA_REGISTER_X)
-		link = operands->reg[1];
-	else if (!strcmp(name, "C_JR"))
-		link = operands->reg[0];
-	return link == MCA_REGISTER_X + 1 || link == MCA_REGISTER_X + 5;
-}
-
 /* ---- Descriptions ---------------------------------------------------------------------------- */
 
 static void describe_writes(const struct mca_binder *binder, struct mca_description *description,
-			    const struct operands *operands)
+			    const struct mca_operands *operands)
 {
 	const struct mca_class *class = &binder->model->classes[description->class];
 	const struct mca_write *latencies = &binder->model->writes[class->write];
-	uint16_t implicit[IMPLICIT_MAX];
-	unsigned int implicits = implicit_registers(operands->opcode->implicit_outputs, implicit);
+	uint16_t implicit[MCA_IMPLICIT_MAX];
+	unsigned int implicits =
+		mca_implicit_registers(operands->opcode->implicit_outputs, implicit);
 
 	for (unsigned int i = 0; i < operands->outputs + implicits; i++) {
 		struct mca_write_description *write = &description->write[description->writes++];
@@ -245,10 +184,11 @@ static void delay_load(struct mca_description *description, int least)
 		description->write[i].latency += later;
 }
 
-static void describe_reads(struct mca_description *description, const struct operands *operands)
+static void describe_reads(struct mca_description *description, const struct mca_operands *operands)
 {
-	uint16_t implicit[IMPLICIT_MAX];
-	unsigned int implicits = implicit_registers(operands->opcode->implicit_inputs, implicit);
+	uint16_t implicit[MCA_IMPLICIT_MAX];
+	unsigned int implicits =
+		mca_implicit_registers(operands->opcode->implicit_inputs, implicit);
 
 	for (unsigned int i = operands->outputs; i < operands->count; i++) {
 		if (!operands->is_register[i] || mca_register_is_constant(operands->reg[i]))
@@ -266,18 +206,18 @@ static void describe_reads(struct mca_description *description, const struct ope
 		};
 }
 
-static struct pesa_error *describe(struct mca_binder *binder, const struct operands *operands,
+static struct pesa_error *describe(struct mca_binder *binder, const struct mca_operands *operands,
 				   uint16_t class, struct mca_description *description)
 {
 	const struct pesa_mca_model *model = binder->model;
 	const struct mca_class *costs = &model->classes[class];
 	const char *flags = operands->opcode->flags;
 	struct mca_arena *arena = &binder->arena;
-	uint16_t implicit[IMPLICIT_MAX];
+	uint16_t implicit[MCA_IMPLICIT_MAX];
 	unsigned int implicit_outputs =
-		implicit_registers(operands->opcode->implicit_outputs, implicit);
+		mca_implicit_registers(operands->opcode->implicit_outputs, implicit);
 	unsigned int implicit_inputs =
-		implicit_registers(operands->opcode->implicit_inputs, implicit);
+		mca_implicit_registers(operands->opcode->implicit_inputs, implicit);
 
 	description->class = class;
 	description->micro_ops = costs->micro_ops;
@@ -288,7 +228,7 @@ static struct pesa_error *describe(struct mca_binder *binder, const struct opera
 	for (unsigned int i = 0; i < costs->writes; i++)
 		if (model->writes[costs->write + i].latency > description->latency)
 			description->latency = model->writes[costs->write + i].latency;
-	if (is_call(operands) && !binder->options->follow_calls)
+	if (mca_is_call(operands) && !binder->options->follow_calls)
 		description->latency = binder->call_latency;
 	description->write = mca_arena_take(arena, (operands->outputs + implicit_outputs) *
 							   sizeof(*description->write));
@@ -307,7 +247,7 @@ static struct pesa_error *describe(struct mca_binder *binder, const struct opera
 
 /* Bit mask of operands that are x0, where instances that differ in them have separate
  * descriptions. */
-static uint32_t constants_of(const struct mca_binder *binder, const struct operands *operands)
+static uint32_t constants_of(const struct mca_binder *binder, const struct mca_operands *operands)
 {
 	uint32_t constants = 0;
 
@@ -320,7 +260,8 @@ static uint32_t constants_of(const struct mca_binder *binder, const struct opera
 /* Find the description of an instruction, or make it.  NULL in *result: not supported. */
 static struct pesa_error *find_description(struct mca_binder *binder,
 					   const struct pesa_mca_instruction *instruction,
-					   int opcode, const struct operands *operands,
+					   const struct pesa_digest *costs, int opcode,
+					   const struct mca_operands *operands,
 					   struct mca_description **result)
 {
 	uint16_t class =
@@ -343,7 +284,8 @@ static struct pesa_error *find_description(struct mca_binder *binder,
 	     description = description->next_shared) {
 		if (description->opcode == (unsigned int)opcode && description->class == class &&
 		    description->scheduling_class == scheduling_class &&
-		    description->constants == constants) {
+		    description->constants == constants &&
+		    pesa_digest_equal(&description->costs, costs)) {
 			*result = description;
 			return NULL;
 		}
@@ -358,6 +300,7 @@ static struct pesa_error *find_description(struct mca_binder *binder,
 		*list = description;
 	}
 	description->constants = constants;
+	description->costs = *costs;
 	error = describe(binder, operands, class, description);
 	if (error)
 		return error;
@@ -389,14 +332,14 @@ static const struct mca_register_parts *parts_of(struct mca_binder *binder, unsi
 	return &(*use)->kept;
 }
 
-static struct pesa_error *lower(struct mca_binder *binder, const struct operands *operands,
+static struct pesa_error *lower(struct mca_binder *binder, const struct mca_operands *operands,
 				struct mca_lowered *lowered)
 {
 	struct mca_arena *arena = &binder->arena;
 	const struct mca_description *description = lowered->description;
 
-	lowered->call = is_call(operands);
-	lowered->return_ = is_return(operands);
+	lowered->call = mca_is_call(operands);
+	lowered->return_ = mca_is_return(operands);
 	lowered->write = mca_arena_take_raw(arena, description->writes * sizeof(*lowered->write));
 	lowered->read = mca_arena_take_raw(arena, description->reads * sizeof(*lowered->read));
 	if (!lowered->write || !lowered->read)
@@ -409,9 +352,8 @@ static struct pesa_error *lower(struct mca_binder *binder, const struct operands
 		if (!reg)
 			continue;
 		*result = (struct mca_lowered_read){.reg = reg};
-		find_advances(binder->model, description->class, read->use, result);
 		result->parts = parts_of(binder, reg);
-		if (!result->parts)
+		if (!result->parts || !find_advances(binder, description->class, read->use, result))
 			return pesa_error_no_memory();
 		lowered->reads++;
 	}
@@ -514,7 +456,7 @@ static int find_opcode(struct mca_binder *binder, const char *name)
 
 /* Those with a latency of their own have a description of their own, and are not bound alike. */
 static void remember(struct mca_binder *binder, const struct pesa_mca_instruction *instruction,
-		     unsigned int place)
+		     const struct pesa_digest *costs, unsigned int place)
 {
 	struct bound *bound = &binder->bound[place];
 
@@ -522,6 +464,7 @@ static void remember(struct mca_binder *binder, const struct pesa_mca_instructio
 	    instruction->sew > UINT16_MAX)
 		return;
 	binder->bits[place] = instruction->insn.bits;
+	bound->costs = *costs;
 	bound->opcode = instruction->insn.opcode;
 	bound->lmul = instruction->lmul;
 	bound->sew = (uint16_t)instruction->sew;
@@ -530,51 +473,72 @@ static void remember(struct mca_binder *binder, const struct pesa_mca_instructio
 /* Bind an instruction, without what depends on its place.  No description: it is not supported. */
 static struct pesa_error *bind_anywhere(struct mca_binder *binder,
 					const struct pesa_mca_instruction *instruction,
-					unsigned int place)
+					const struct pesa_digest *costs, unsigned int place)
 {
 	const char *name = instruction->pseudo ? instruction->pseudo
 					       : pesa_opcode_get(instruction->insn.opcode)->name;
 	int opcode = find_opcode(binder, name);
 	struct bound *bound = &binder->bound[place];
-	struct operands operands = {0};
+	struct mca_operands operands = {0};
 	struct pesa_error *error;
 
 	binder->bits[place] = 0;
+	binder->made++;
 	*bound = (struct bound){.flow = flow_of(instruction)};
 	describe_flow(instruction, bound->flow, &bound->lowered);
 	if (opcode < 0)
 		return NULL;
-	error = read_operands(instruction, opcode, &operands);
+	error = mca_read_operands(instruction, opcode, &operands);
 	if (!error)
-		error = find_description(binder, instruction, opcode, &operands,
+		error = find_description(binder, instruction, costs, opcode, &operands,
 					 &bound->description);
 	bound->lowered.description = bound->description;
 	if (!error && bound->description)
 		error = lower(binder, &operands, &bound->lowered);
 	if (!error)
-		remember(binder, instruction, place);
+		remember(binder, instruction, costs, place);
 	return error;
 }
 
-/* Where an instruction is remembered. */
-static unsigned int place_of(const struct pesa_mca_instruction *instruction)
+/* The first of the places where an instruction may be remembered. */
+static unsigned int places_of(const struct pesa_mca_instruction *instruction)
 {
 	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
 			UINT64_C(0x9e3779b97f4a7c15);
 
-	return (unsigned int)(hash >> 32) % BOUND_REMEMBERED;
+	return (unsigned int)(hash >> 32) % (BOUND_REMEMBERED / PLACES) * PLACES;
 }
 
 /* Whether an instruction is bound as the remembered one. */
 static bool is_bound_alike(const struct mca_binder *binder, unsigned int place,
-			   const struct pesa_mca_instruction *instruction)
+			   const struct pesa_mca_instruction *instruction,
+			   const struct pesa_digest *costs)
 {
 	const struct bound *bound = &binder->bound[place];
 
 	return instruction->insn.bits && binder->bits[place] == instruction->insn.bits &&
 	       bound->opcode == instruction->insn.opcode && bound->lmul == instruction->lmul &&
 	       bound->sew == instruction->sew && !instruction->pseudo && instruction->latency < 0 &&
-	       !instruction->no_units;
+	       !instruction->no_units && pesa_digest_equal(&bound->costs, costs);
+}
+
+/* Where an instruction is remembered; if it is not (*known), where it shall be: in an empty place, or in
+ * turns. */
+static unsigned int find_place(const struct mca_binder *binder,
+			       const struct pesa_mca_instruction *instruction,
+			       const struct pesa_digest *costs, bool *known)
+{
+	unsigned int first = places_of(instruction), empty = first + binder->made % PLACES;
+
+	*known = true;
+	for (unsigned int place = first; place < first + PLACES; place++) {
+		if (is_bound_alike(binder, place, instruction, costs))
+			return place;
+		if (!binder->bits[place])
+			empty = place;
+	}
+	*known = false;
+	return empty;
 }
 
 /* The description is the next one of the block, unless the block has it. */
@@ -590,17 +554,19 @@ static void enter_description(struct mca_binder *binder, struct mca_description 
 }
 
 static struct pesa_error *bind(struct mca_binder *binder,
-			       const struct pesa_mca_instruction *instruction, unsigned int index)
+			       const struct pesa_mca_instruction *instruction,
+			       const struct pesa_digest *costs, unsigned int index)
 {
 	struct pesa_mca_block *block = binder->block;
 	struct mca_lowered *lowered = &block->lowered[block->count];
-	unsigned int place = place_of(instruction);
+	bool known;
+	unsigned int place = find_place(binder, instruction, costs, &known);
 	const struct bound *bound = &binder->bound[place];
 	struct pesa_error *error = NULL;
 
 	/* Where all instances of an opcode have the operands of the first one, so has this one. */
-	if (!binder->options->own_operands || !is_bound_alike(binder, place, instruction))
-		error = bind_anywhere(binder, instruction, place);
+	if (!binder->options->own_operands || !known)
+		error = bind_anywhere(binder, instruction, costs, place);
 	if (error)
 		return error;
 	if (!bound->lowered.description && !instruction->barrier)
@@ -712,10 +678,23 @@ static struct pesa_mca_block *new_block(const struct pesa_mca_model *model, unsi
 	return NULL;
 }
 
+void mca_binder_set_model(struct mca_binder *binder, const struct pesa_mca_model *model)
+{
+	binder->model = model;
+	binder->processor = pesa_mca_model_processor(model, binder->options->processor);
+}
+
+bool mca_binder_is_full(const struct mca_binder *binder)
+{
+	return binder->made > MADE_MOST;
+}
+
 struct pesa_error *mca_binder_bind(struct mca_binder *binder,
 				   const struct pesa_mca_instruction *instructions,
-				   unsigned int count, struct pesa_mca_block **result)
+				   const struct pesa_digest *costs, unsigned int count,
+				   struct pesa_mca_block **result)
 {
+	static const struct pesa_digest one_model;
 	struct pesa_mca_block *block = new_block(binder->model, count);
 	struct pesa_error *error = NULL;
 
@@ -725,7 +704,7 @@ struct pesa_error *mca_binder_bind(struct mca_binder *binder,
 	binder->blocks++;
 	memset(binder->taken, 0, sizeof(binder->taken));
 	for (unsigned int i = 0; i < count && !error; i++)
-		error = bind(binder, &instructions[i], i);
+		error = bind(binder, &instructions[i], costs ? &costs[i] : &one_model, i);
 	simplify_registers(binder);
 	if (!error && !mca_find_touched(block))
 		error = pesa_error_no_memory();
@@ -752,7 +731,7 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 	struct pesa_error *error = mca_binder_create(model, options, &binder);
 
 	if (!error) {
-		error = mca_binder_bind(binder, instructions, count, block);
+		error = mca_binder_bind(binder, instructions, NULL, count, block);
 		if (error)
 			mca_binder_free(binder);
 		else

@@ -11,6 +11,7 @@
 #ifndef PESA_MCA_BLOCK_H
 #define PESA_MCA_BLOCK_H
 
+#include "decoder/base/digest.h"
 #include "decoder/mca/model/arena.h"
 #include "decoder/mca/model/model.h"
 #include "decoder/mca/model/registers.h"
@@ -46,9 +47,10 @@ struct mca_read_description {
 struct mca_description {
 	unsigned int opcode;
 	uint16_t class;
-	char scheduling_class; /* LLVM's, as a letter */
-	unsigned int number;   /* index in the block */
-	unsigned int block;    /* the last of the binder's blocks that has it, counted from 1 */
+	char scheduling_class;	  /* LLVM's, as a letter */
+	unsigned int number;	  /* index in the block */
+	unsigned int block;	  /* the last of the binder's blocks that has it, counted from 1 */
+	struct pesa_digest costs; /* see mca_binder_bind() */
 	struct mca_description *next_shared;
 	uint32_t constants; /* operands that are x0, as bits; only those with the same where it
 			     * matters */
@@ -119,21 +121,32 @@ struct pesa_mca_block {
 };
 
 /*
- * Binds blocks of instructions that have much in common, one after the other, to one model: what does
- * not depend on the place of an instruction is done once.  The options have `own_operands` if there are
- * several blocks.
+ * Binds blocks of instructions that have much in common, one after the other: what does not depend on the
+ * place of an instruction is done once.  The options have `own_operands` if there are several blocks.
+ * The blocks may be bound to models that differ in the costs of a few instructions: what has the same
+ * costs is done once for all of them.
  */
 struct mca_binder;
 
-/* `model` and `options` must outlive the binder.  Owned by the caller. */
+/* `model`, until another one is set, and `options` must outlive the binder.  Owned by the caller. */
 struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
 				     const struct pesa_mca_block_options *options,
 				     struct mca_binder **binder);
 void mca_binder_free(struct mca_binder *binder);
-/* As pesa_mca_block_create().  The block is valid until the next one is bound, or the binder freed. */
+/* Bind the next blocks to this model, a variation of the one before with the same
+ * mca_numbers_of_model(). */
+void mca_binder_set_model(struct mca_binder *binder, const struct pesa_mca_model *model);
+/* Whether it holds so much of former models that a new one is better. */
+bool mca_binder_is_full(const struct mca_binder *binder);
+/*
+ * As pesa_mca_block_create().  `costs`: for each instruction, mca_numbers_of_instruction(), with
+ * mca_numbers_of_class() if the numbers of classes matter; NULL: there is one model.  The block is valid
+ * until the next one is bound, or the binder freed.
+ */
 struct pesa_error *mca_binder_bind(struct mca_binder *binder,
 				   const struct pesa_mca_instruction *instructions,
-				   unsigned int count, struct pesa_mca_block **block);
+				   const struct pesa_digest *costs, unsigned int count,
+				   struct pesa_mca_block **block);
 
 /*
  * Set the resources of a description, of its class.  A use of a unit also counts for the groups that
