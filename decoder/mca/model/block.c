@@ -23,7 +23,7 @@ struct found_opcode {
 	int opcode;
 };
 
-#define BOUND_REMEMBERED 1024 /* a power of two, */
+#define BOUND_REMEMBERED 4096 /* a power of two, */
 #define PLACES		 4    /* of which so many may have the same instruction */
 
 #define MADE_MOST 16384 /* instructions that a binder has memory for, with several models */
