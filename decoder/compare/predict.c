@@ -12,7 +12,8 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-#define COSTS_KNOWN 512 /* a power of two */
+#define COSTS_KNOWN 512	 /* powers of two */
+#define BOUND	    4096 /* instructions of all paths and models */
 
 /* The digest of what an instruction costs on the model. */
 struct costs {
@@ -90,7 +91,7 @@ static bool begins_block(const struct compare_predictor *predictor, const struct
 	unsigned int bytes = predictor->core.fetch_bytes;
 	uint64_t here = node[step[0].node].address, before = node[step[-1].node].address;
 
-	/* Without a division where there is none: it would take a tenth of all time. */
+	/* A power of two needs no division, which this would have twice for each step. */
 	return bytes & (bytes - 1) ? here / bytes != before / bytes
 				   : bytes && (here ^ before) >= bytes;
 }
@@ -178,7 +179,7 @@ static struct pesa_error *prepare_binder(struct worker *worker)
 	kept->options = options;
 	kept->of_model = worker->model_digest;
 	if (!kept->binder)
-		return mca_binder_create(worker->model, &kept->options, &kept->binder);
+		return mca_binder_create(worker->model, &kept->options, BOUND, &kept->binder);
 	mca_binder_set_model(kept->binder, worker->model);
 	return NULL;
 }
@@ -204,9 +205,8 @@ static struct pesa_error *reserve(struct worker *worker, unsigned int count)
 static struct pesa_error *bind(struct worker *worker, const struct compare_path *path,
 			       struct pesa_mca_block **block)
 {
-	struct pesa_error *error;
+	struct pesa_error *error = reserve(worker, path->count);
 
-	error = reserve(worker, path->count);
 	if (error)
 		return error;
 	for (unsigned int i = 0; i < path->count; i++) {

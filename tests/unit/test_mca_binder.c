@@ -101,7 +101,7 @@ static void what_is_kept_of_other_models_has_the_same_costs(void **state)
 			pool[i].latency = -1;
 			pesa_insn_decode(isa, &bits, sizeof(bits), &pool[i].insn);
 		}
-		assert_null(mca_binder_create(models[0], &options, &binder));
+		assert_null(mca_binder_create(models[0], &options, 16, &binder));
 		for (unsigned int j = number_of_blocks("MCA_BINDER_BLOCKS", BLOCKS); j; j--) {
 			/* The model before is not there any more. */
 			struct pesa_mca_model *model;

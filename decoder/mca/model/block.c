@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Binding decoded instructions to a model, for the engine. */
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,8 @@ struct found_opcode {
 	int opcode;
 };
 
-#define BOUND_REMEMBERED 4096 /* a power of two, */
-#define PLACES		 4    /* of which so many may have the same instruction */
+#define OF_ONE_BLOCK 512 /* instructions of a block that are remembered as they were bound */
+#define PLACES	     4	 /* so many of these may be of the same instruction */
 
 #define MADE_MOST 16384 /* instructions that a binder has memory for, with several models */
 
@@ -59,8 +58,9 @@ struct mca_binder {
 	unsigned int used_count;
 	struct found_opcode found[OPCODES_REMEMBERED]; /* by the low bits of its number */
 	bool taken[MCA_RESOURCES_MAX + 1];	       /* by bit: see mca_take_in_order() */
-	uint32_t bits[BOUND_REMEMBERED];	       /* of those bound, by places_of(); 0: none */
-	struct bound bound[BOUND_REMEMBERED]; /* not set where there are no bits; the last member */
+	unsigned int remembered; /* elements of the following, a power of two */
+	uint32_t *bits;		 /* of those bound, by places_of(); 0: none */
+	struct bound *bound;	 /* not set where there are no bits */
 };
 
 /* How many of `count` advances are of operands before `operand`; they are in the order of operands. */
@@ -501,12 +501,13 @@ static struct pesa_error *bind_anywhere(struct mca_binder *binder,
 }
 
 /* The first of the places where an instruction may be remembered. */
-static unsigned int places_of(const struct pesa_mca_instruction *instruction)
+static unsigned int places_of(const struct mca_binder *binder,
+			      const struct pesa_mca_instruction *instruction)
 {
 	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
 			UINT64_C(0x9e3779b97f4a7c15);
 
-	return (unsigned int)(hash >> 32) % (BOUND_REMEMBERED / PLACES) * PLACES;
+	return (unsigned int)(hash >> 32) % (binder->remembered / PLACES) * PLACES;
 }
 
 /* Whether an instruction is bound as the remembered one. */
@@ -528,7 +529,7 @@ static unsigned int find_place(const struct mca_binder *binder,
 			       const struct pesa_mca_instruction *instruction,
 			       const struct pesa_digest *costs, bool *known)
 {
-	unsigned int first = places_of(instruction), empty = first + binder->made % PLACES;
+	unsigned int first = places_of(binder, instruction), empty = first + binder->made % PLACES;
 
 	*known = true;
 	for (unsigned int place = first; place < first + PLACES; place++) {
@@ -623,7 +624,7 @@ static void simplify_registers(struct mca_binder *binder)
 
 struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
 				     const struct pesa_mca_block_options *options,
-				     struct mca_binder **result)
+				     unsigned int remembered, struct mca_binder **result)
 {
 	const struct pesa_mca_processor *processor =
 		pesa_mca_model_processor(model, options->processor);
@@ -634,11 +635,20 @@ struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
 		return pesa_error_create(PESA_ERROR_NOT_FOUND, "the model %s has no processor %s",
 					 model->name, options->processor);
 	/* The struct itself is allocated in its arena. */
-	mca_arena_init(&arena, sizeof(*binder) + BYTES);
-	binder = mca_arena_take_raw(&arena, sizeof(*binder));
+	mca_arena_init(&arena,
+		       sizeof(*binder) +
+			       remembered * (sizeof(*binder->bits) + sizeof(*binder->bound)) +
+			       BYTES);
+	binder = mca_arena_take(&arena, sizeof(*binder));
 	if (!binder)
 		return pesa_error_no_memory();
-	memset(binder, 0, offsetof(struct mca_binder, bound));
+	binder->remembered = remembered;
+	binder->bits = mca_arena_take(&arena, remembered * sizeof(*binder->bits));
+	binder->bound = mca_arena_take_raw(&arena, remembered * sizeof(*binder->bound));
+	if (!binder->bits || !binder->bound) {
+		mca_arena_free(&arena);
+		return pesa_error_no_memory();
+	}
 	binder->arena = arena;
 	binder->model = model;
 	binder->processor = processor;
@@ -728,7 +738,7 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 					 struct pesa_mca_block **block)
 {
 	struct mca_binder *binder;
-	struct pesa_error *error = mca_binder_create(model, options, &binder);
+	struct pesa_error *error = mca_binder_create(model, options, OF_ONE_BLOCK, &binder);
 
 	if (!error) {
 		error = mca_binder_bind(binder, instructions, NULL, count, block);

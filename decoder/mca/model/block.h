@@ -128,10 +128,11 @@ struct pesa_mca_block {
  */
 struct mca_binder;
 
-/* `model`, until another one is set, and `options` must outlive the binder.  Owned by the caller. */
+/* `model`, until another one is set, and `options` must outlive the binder, which remembers so many
+ * instructions as they were bound: a power of two, 4 or more.  Owned by the caller. */
 struct pesa_error *mca_binder_create(const struct pesa_mca_model *model,
 				     const struct pesa_mca_block_options *options,
-				     struct mca_binder **binder);
+				     unsigned int remembered, struct mca_binder **binder);
 void mca_binder_free(struct mca_binder *binder);
 /* Bind the next blocks to this model, a variation of the one before with the same
  * mca_numbers_of_model(). */
