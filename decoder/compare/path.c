@@ -16,7 +16,6 @@
 #define MISSED_STEPS	 48   /* between loads that wait for the same line */
 #define LINE		 64   /* bytes */
 #define LONG_LOOP	 24.0 /* iterations */
-#define CALLS_LEAST	 10   /* samples */
 #define RETURNS		 0.1  /* of the executions of a call, what follows it has */
 #define NEARLY_ALWAYS	 0.8  /* of the executions of two blocks, one follows the other */
 
@@ -260,15 +259,11 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 
 /*
  * Whether a call returns: what follows it is executed as well.  One that does not (in longjmp(), or where
- * threads of a program are switched) is left by a return to another place.  Of few samples of a call none may
- * be of what follows it.
+ * threads of a program are switched) is left by a return to another place.  Of a call with few samples it may
+ * seem so by chance: then the path goes on where the function mostly returns to.
  */
 static bool does_return(const struct compare_code *code, const struct call *call)
 {
-	const struct pesa_instruction *measured = code->node[call->from].measured;
-
-	if (!measured || measured->retired_samples < CALLS_LEAST)
-		return true;
 	return executions_of(code, call->next) >= RETURNS * executions_of(code, call->from);
 }
 
