@@ -273,7 +273,6 @@ static bool step_return(struct walker *walker, uint32_t from, uint32_t *to, bool
 	const struct pesa_instruction *measured = walker->code->node[from].measured;
 	const struct call *call = walker->depth ? &walker->call[walker->depth - 1] : NULL;
 
-	*memory = true;
 	if (call && (!measured || !measured->edges || does_return(walker->code, call))) {
 		*to = call->next;
 		walker->depth--;

@@ -21,9 +21,8 @@ struct costs {
 	struct pesa_digest digest;
 };
 
-/* What the prediction of a step follows from. */
+/* What the prediction of a step follows from, beside the costs of its instruction. */
 struct known_step {
-	struct pesa_digest costs;
 	uint64_t step;
 	uint64_t late;
 };
@@ -50,15 +49,15 @@ struct worker {
 	int32_t *classes;
 	atomic_size_t *next; /* the next path that nobody executes */
 	struct compare_binder *kept;
-	bool is_bound;				  /* a path has been */
-	struct pesa_mca_instruction *instruction; /* of the current path */
-	struct pesa_digest *cost;		  /* of each of these */
+	bool is_bound; /* a path has been */
+	/* Of the current path, by step: */
+	struct pesa_mca_instruction *instruction;
+	struct pesa_digest *cost;
+	struct known_step *known;
 	unsigned int room;
 	struct executed *executed; /* by path */
 	struct pesa_digest model_digest;
 	struct costs costs[COSTS_KNOWN];
-	struct known_step *known; /* of the current path */
-	unsigned int known_room;
 	uint64_t instructions;
 	struct pesa_error *error;
 };
@@ -165,7 +164,6 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 /* The binder of this thread, for this model: the one of the model before, if that is possible. */
 static struct pesa_error *prepare_binder(struct worker *worker)
 {
-	const struct pesa_mca_block_options options = block_options_of(worker->predictor);
 	struct compare_binder *kept = worker->kept;
 
 	if (worker->is_bound)
@@ -176,7 +174,7 @@ static struct pesa_error *prepare_binder(struct worker *worker)
 		kept->binder = NULL;
 	}
 	worker->is_bound = true;
-	kept->options = options;
+	kept->options = block_options_of(worker->predictor);
 	kept->of_model = worker->model_digest;
 	if (!kept->binder)
 		return mca_binder_create(worker->model, &kept->options, BOUND, &kept->binder);
@@ -184,36 +182,13 @@ static struct pesa_error *prepare_binder(struct worker *worker)
 	return NULL;
 }
 
-static struct pesa_error *reserve(struct worker *worker, unsigned int count)
-{
-	void *larger;
-
-	if (count <= worker->room)
-		return NULL;
-	larger = realloc(worker->instruction, count * sizeof(*worker->instruction));
-	if (!larger)
-		return pesa_error_no_memory();
-	worker->instruction = larger;
-	larger = realloc(worker->cost, count * sizeof(*worker->cost));
-	if (!larger)
-		return pesa_error_no_memory();
-	worker->cost = larger;
-	worker->room = count;
-	return NULL;
-}
-
 static struct pesa_error *bind(struct worker *worker, const struct compare_path *path,
 			       struct pesa_mca_block **block)
 {
-	struct pesa_error *error = reserve(worker, path->count);
+	struct pesa_error *error = prepare_binder(worker);
 
-	if (error)
-		return error;
-	for (unsigned int i = 0; i < path->count; i++) {
+	for (unsigned int i = 0; i < path->count; i++)
 		worker->instruction[i] = compare_path_instruction(worker->predictor, path, i);
-		worker->cost[i] = worker->known[i].costs;
-	}
-	error = prepare_binder(worker);
 	return error ? error
 		     : mca_binder_bind(worker->kept->binder, worker->instruction, worker->cost,
 				       path->count, block);
@@ -373,14 +348,15 @@ static struct pesa_digest digest_of(struct worker *worker, const struct compare_
 	for (unsigned int i = 0; i < path->count; i++) {
 		const struct compare_step *step = &steps[i];
 
+		worker->cost[i] = *costs_of(worker, step);
 		worker->known[i] = (struct known_step){
-			.costs = *costs_of(worker, step),
 			.step = (uint64_t)step->node << 32 | (uint64_t)step->flags << 24 |
 				(uint64_t)step->lmul << 16 | (uint64_t)step->sew << 8 |
 				step->forwarded,
 			.late = delay_of(worker->predictor, path, i),
 		};
 	}
+	pesa_digest_bytes(&digest, worker->cost, path->count * sizeof(*worker->cost));
 	pesa_digest_bytes(&digest, worker->known, path->count * sizeof(*worker->known));
 	pesa_digest_word(&digest, !path->warm);
 	return digest;
@@ -402,18 +378,24 @@ static struct pesa_digest digest_of_classes(const struct pesa_digest *path)
 	return (struct pesa_digest){{path->lane[1], path->lane[0]}};
 }
 
-static struct pesa_error *reserve_known(struct worker *worker, unsigned int count)
+static void free_steps(struct worker *worker)
 {
-	struct known_step *larger;
+	free(worker->instruction);
+	free(worker->cost);
+	free(worker->known);
+}
 
-	if (count <= worker->known_room)
+/* Make room for a path of so many steps, in place of the one before. */
+static struct pesa_error *reserve(struct worker *worker, unsigned int count)
+{
+	if (count <= worker->room)
 		return NULL;
-	larger = realloc(worker->known, count * sizeof(*larger));
-	if (!larger)
-		return pesa_error_no_memory();
-	worker->known = larger;
-	worker->known_room = count;
-	return NULL;
+	free_steps(worker);
+	worker->instruction = malloc(count * sizeof(*worker->instruction));
+	worker->cost = malloc(count * sizeof(*worker->cost));
+	worker->known = malloc(count * sizeof(*worker->known));
+	worker->room = worker->instruction && worker->cost && worker->known ? count : 0;
+	return worker->room ? NULL : pesa_error_no_memory();
 }
 
 /* What is remembered is the predictions of the steps, and their classes if these are wanted. */
@@ -423,7 +405,7 @@ static struct pesa_error *predict_path(struct worker *worker, size_t index)
 	struct compare_predicted *predicted = worker->predicted + path->first;
 	int32_t *classes = worker->classes ? worker->classes + path->first : NULL;
 	struct executed *executed = &worker->executed[index];
-	struct pesa_error *error = reserve_known(worker, path->count);
+	struct pesa_error *error = reserve(worker, path->count);
 	struct memo *memo = worker->predictor->memo;
 	struct pesa_digest of_classes;
 
@@ -474,9 +456,7 @@ static void *work(void *data)
 		if (!worker->selected || worker->selected[at])
 			worker->error = predict_path(worker, at);
 	}
-	free(worker->instruction);
-	free(worker->cost);
-	free(worker->known);
+	free_steps(worker);
 	return NULL;
 }
 

@@ -39,11 +39,11 @@ struct compare_predictor {
 	 * warm-up before it.  0: none (stability.h). */
 	unsigned int disturbed;
 	double disturbed_at;
-	struct memo *memo;    /* predictions of paths */
-	unsigned int threads; /* that execute paths, at least 1 */
-	struct compare_binder
-		*binder;       /* by thread: what is bound for all models; NULL: nothing yet */
+	struct memo *memo;     /* predictions of paths */
+	unsigned int threads;  /* that execute paths, at least 1 */
 	uint64_t instructions; /* number executed so far */
+	/* By thread: what is bound for all models; NULL: nothing yet. */
+	struct compare_binder *binder;
 };
 
 /* Free what it has of former predictions, but not what it was made from. */

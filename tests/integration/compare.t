@@ -648,8 +648,8 @@ for core in ("ooo-3", "ooo-4", "ooo-8"):
     check(narrow["classes"] == [] and near(narrow["totals"]["measured"], narrow["totals"]["predicted"], 0.05),
           f"{core}: a load that waits for a narrower store in a part of its executions is predicted", narrow["totals"])
 
-# A load of eight bytes waits until the store of four before it is in the cache, and so does a fence: when that has retired depends
-# on what retires before it.
+# A load of eight bytes waits until the store of four before it is in the cache; so does a fence.  When a store gets there depends on
+# how many instructions retire before it in its cycle.
 build(program({f"wide{adds}": (400, "; ".join(["addi t3, t3, 1", "sw t3, 8(s2)", *[f"addi a{2 + i % 4}, a{2 + i % 4}, 1" for i in range(adds)],
                                                "ld t1, 8(s2)", "add t2, t2, t1"])) for adds in range(12)} |
               {f"fence{adds}": (400, "; ".join(["sw t3, 8(s2)", *["addi a2, a3, 1"] * adds, "fence", "ld t1, 16(s2)", "add t2, t2, t1"]))

@@ -144,6 +144,8 @@ bool compare_is_ambiguous(const struct compare_search *search,
 	struct compare_touched touched;
 	double sum = 0, ambiguous = 0;
 
+	if (candidate->kind == PESA_COMPARE_UNITS)
+		return false;
 	for (uint32_t i = 0, end; i < candidate->effects; i = end) {
 		uint32_t group = node[candidate->effect[i].node].group;
 		bool any = false, of_any = false;
@@ -162,7 +164,7 @@ bool compare_is_ambiguous(const struct compare_search *search,
 		sum += size;
 		ambiguous += any && of_any ? size : 0;
 	}
-	if (candidate->kind == PESA_COMPARE_UNITS || 2 * ambiguous <= sum)
+	if (2 * ambiguous <= sum)
 		return false;
 	touched = compare_touch(search, candidate);
 	return !explains_several_blocks(&touched, back) &&

@@ -10,29 +10,29 @@
 #include <stdint.h>
 
 struct mca_commit {
-	unsigned int width; /* 0: what has executed retires at once, in any order */
-	unsigned int count; /* that retire in `cycle`, the latest one */
+	unsigned int issue_width; /* micro-ops a cycle */
+	unsigned int width;	  /* 0: what has executed retires at once, in any order */
+	unsigned int count;	  /* that retire in `cycle`, the latest one */
 	uint64_t cycle;
 };
 
-/* The cycle in which the next instruction retires, which has executed in cycle `executed`. */
-static inline uint64_t mca_commit_next(struct mca_commit *commit, uint64_t executed)
+/* The next instruction issues in cycle `now`, but for `carried` micro-ops, which issue in the cycles after
+ * it, and has executed in cycle `executed`.  Returns the cycle in which it retires. */
+static inline uint64_t mca_commit_next(struct mca_commit *commit, uint64_t now, uint64_t executed,
+				       unsigned int carried)
 {
+	uint64_t issued =
+		carried ? now + (carried + commit->issue_width - 1) / commit->issue_width : now;
+	uint64_t ready = executed > issued ? executed : issued;
+
 	if (!commit->width)
-		return executed;
-	if (executed > commit->cycle || commit->count == commit->width) {
-		commit->cycle = executed > commit->cycle ? executed : commit->cycle + 1;
+		return ready;
+	if (ready > commit->cycle || commit->count == commit->width) {
+		commit->cycle = ready > commit->cycle ? ready : commit->cycle + 1;
 		commit->count = 0;
 	}
 	commit->count++;
 	return commit->cycle;
-}
-
-/* The cycle in which an instruction has issued as a whole that issued in `now`, and `carried` micro-ops
- * of which issue later, `width` a cycle. */
-static inline uint64_t mca_carried_until(uint64_t now, unsigned int carried, unsigned int width)
-{
-	return now + (carried + width - 1) / width;
 }
 
 #endif

@@ -273,11 +273,11 @@ void mca_register_executed(struct mca_run *run, struct mca_inflight *flight)
 static void commit(const struct mca_run *run, struct mca_last_write *last,
 		   const struct mca_result *result)
 {
-	uint64_t committed = result->flight->committed;
-
 	if (last->result != result)
 		return;
 	if (result->description->at_retirement) {
+		uint64_t committed = result->flight->committed;
+
 		last->cycle = run->now;
 		last->after = (uint16_t)result->description->latency;
 		if (committed > run->now)

@@ -75,15 +75,6 @@ static void executed_and_retired(struct mca_run *run, struct mca_inflight *fligh
 	mca_recycle(run, flight);
 }
 
-/* It has issued, but for `carried` micro-ops. */
-static void note_commit(struct mca_run *run, struct mca_inflight *flight, unsigned int carried)
-{
-	uint64_t until = mca_carried_until(run->now, carried, run->model->issue_width);
-
-	flight->committed =
-		mca_commit_next(&run->commit, until > flight->executed ? until : flight->executed);
-}
-
 static void try_issue(struct mca_run *run, struct mca_inflight *flight)
 {
 	const struct mca_description *description = flight->description;
@@ -107,7 +98,8 @@ static void try_issue(struct mca_run *run, struct mca_inflight *flight)
 	mca_send_simple(run, PESA_MCA_READY, flight);
 	mca_send_issued(run, flight, pipes, count);
 	carries_over = micro_ops > run->bandwidth;
-	note_commit(run, flight, carries_over ? micro_ops - run->bandwidth : 0);
+	flight->committed = mca_commit_next(&run->commit, run->now, flight->executed,
+					    carries_over ? micro_ops - run->bandwidth : 0);
 	if (carries_over) {
 		run->carry_over = micro_ops - run->bandwidth;
 		run->carried_over = flight;

@@ -136,7 +136,8 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	}
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.all.size = options->register_file_size;
-	run->commit.width = options->commit_width;
+	run->commit = (struct mca_commit){.issue_width = block->model->issue_width,
+					  .width = options->commit_width};
 	run->registers.integers.size = options->integer_results;
 	run->registers.floats.size = options->float_results;
 	measure_block(run);

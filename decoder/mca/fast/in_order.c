@@ -224,16 +224,6 @@ static bool take_slots(struct in_order *run, uint32_t number)
 	return false;
 }
 
-/* It has issued, but for `carried` micro-ops. */
-static void note_commit(struct in_order *run, uint32_t number, uint32_t carried)
-{
-	const struct mca_fast *fast = run->fast;
-	uint64_t until = mca_carried_until(fast->now, carried, fast->model->issue_width);
-	uint64_t executed = fast->times.executed[number];
-
-	run->committed[number] = mca_commit_next(&run->commit, until > executed ? until : executed);
-}
-
 static void try_issue(struct in_order *run, uint32_t number)
 {
 	struct mca_fast *fast = run->fast;
@@ -251,7 +241,8 @@ static void try_issue(struct in_order *run, uint32_t number)
 	fast->times.dispatched[number] = fast->now;
 	fast->times.executed[number] = end;
 	carries_over = take_slots(run, number);
-	note_commit(run, number, carries_over ? run->carry_over : 0);
+	run->committed[number] =
+		mca_commit_next(&run->commit, fast->now, end, carries_over ? run->carry_over : 0);
 	if (end <= fast->now && !carries_over) {
 		retire(run, number);
 		return;
@@ -400,7 +391,8 @@ struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
 		.stack = stack,
 		.carried = MCA_FAST_NONE,
 		.first_end = UINT64_MAX,
-		.commit.width = options->commit_width,
+		.commit = {.issue_width = block->model->issue_width,
+			   .width = options->commit_width},
 	};
 
 	if (error)

@@ -455,13 +455,18 @@ static int find_opcode(struct mca_binder *binder, const char *name)
 }
 
 /* Those with a latency of their own have a description of their own, and are not bound alike. */
+static bool may_be_remembered(const struct pesa_mca_instruction *instruction)
+{
+	return instruction->insn.bits && !instruction->pseudo && instruction->latency < 0 &&
+	       !instruction->no_units && instruction->sew <= UINT16_MAX;
+}
+
 static void remember(struct mca_binder *binder, const struct pesa_mca_instruction *instruction,
 		     const struct pesa_digest *costs, unsigned int place)
 {
 	struct bound *bound = &binder->bound[place];
 
-	if (instruction->pseudo || instruction->latency >= 0 || instruction->no_units ||
-	    instruction->sew > UINT16_MAX)
+	if (!may_be_remembered(instruction))
 		return;
 	binder->bits[place] = instruction->insn.bits;
 	bound->costs = *costs;
@@ -510,17 +515,16 @@ static unsigned int places_of(const struct mca_binder *binder,
 	return (unsigned int)(hash >> 32) % (binder->remembered / PLACES) * PLACES;
 }
 
-/* Whether an instruction is bound as the remembered one. */
+/* Whether an instruction that may be remembered is bound as the one of this place. */
 static bool is_bound_alike(const struct mca_binder *binder, unsigned int place,
 			   const struct pesa_mca_instruction *instruction,
 			   const struct pesa_digest *costs)
 {
 	const struct bound *bound = &binder->bound[place];
 
-	return instruction->insn.bits && binder->bits[place] == instruction->insn.bits &&
+	return binder->bits[place] == instruction->insn.bits &&
 	       bound->opcode == instruction->insn.opcode && bound->lmul == instruction->lmul &&
-	       bound->sew == instruction->sew && !instruction->pseudo && instruction->latency < 0 &&
-	       !instruction->no_units && pesa_digest_equal(&bound->costs, costs);
+	       bound->sew == instruction->sew && pesa_digest_equal(&bound->costs, costs);
 }
 
 /* Where an instruction is remembered; if it is not (*known), where it shall be: in an empty place, or in
@@ -531,9 +535,9 @@ static unsigned int find_place(const struct mca_binder *binder,
 {
 	unsigned int first = places_of(binder, instruction), empty = first + binder->made % PLACES;
 
-	*known = true;
+	*known = may_be_remembered(instruction);
 	for (unsigned int place = first; place < first + PLACES; place++) {
-		if (is_bound_alike(binder, place, instruction, costs))
+		if (*known && is_bound_alike(binder, place, instruction, costs))
 			return place;
 		if (!binder->bits[place])
 			empty = place;
