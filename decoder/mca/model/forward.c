@@ -129,9 +129,10 @@ struct pesa_error *mca_wait_for_stores(struct pesa_mca_block *block, struct mca_
 		return NULL;
 	error = leave(block, store - 1, true, (int)options->drain_latency,
 		      (unsigned int)(barrier->source - store[-1].source), &reg);
+	if (error || !reg)
+		return error;
 	/* `drain_latency` includes the time of a load that reads from the cache afterwards. */
-	return error || !reg ? error
-			     : read_from(block, barrier, reg, (int)options->load_latency);
+	return read_from(block, barrier, reg, (int)options->load_latency);
 }
 
 static struct pesa_error *take_in_order(struct pesa_mca_block *block, struct mca_lowered *lowered,
