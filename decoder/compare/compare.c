@@ -582,6 +582,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	compare_stability_free(&compare->stability);
 	free(compare->variance);
 	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
+	compare_hypotheses_free(&compare->hypotheses);
 	free(compare->result);
 	free(compare->instruction);
 	free(compare);

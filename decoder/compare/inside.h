@@ -35,6 +35,17 @@ struct compare_opcodes {
 	unsigned int count;
 };
 
+/* Models that may be right if what is chosen for the paths is chosen with them. */
+#define COMPARE_HYPOTHESES 8
+
+struct compare_hypotheses {
+	struct compare_hypothesis {
+		struct pesa_mca_model *model; /* owned */
+		double penalties;	      /* of its changes, see compare_score() */
+	} one[COMPARE_HYPOTHESES];
+	unsigned int count;
+};
+
 struct pesa_compare {
 	const struct pesa_profile *profile;
 	const struct pesa_mca_model *base; /* as given by the caller */
@@ -59,12 +70,13 @@ struct pesa_compare {
 	unsigned int redirects;
 	/* With findings of which some had too little evidence; NULL: all had enough. */
 	struct pesa_mca_model *tentative;
-	double score;		    /* compare_score() of the search's outcome */
-	bool far;		    /* not explained, and compare_is_far() */
-	bool ended_early;	    /* see compare_is_exhausted() */
-	uint64_t apart, apart_from; /* instructions; see compare_begin_apart() */
-	double progress;	    /* share done, as last reported */
-	double *variance;	    /* by result: sampling variance of its difference */
+	struct compare_hypotheses hypotheses; /* of the search's outcome */
+	double score;			      /* its compare_score() */
+	bool far;			      /* not explained, and compare_is_far() */
+	bool ended_early;		      /* see compare_is_exhausted() */
+	uint64_t apart, apart_from;	      /* instructions; see compare_begin_apart() */
+	double progress;		      /* share done, as last reported */
+	double *variance;		      /* by result: sampling variance of its difference */
 	struct pesa_compare_instruction *instruction; /* of all results; see `first` of each */
 };
 
@@ -146,6 +158,7 @@ void compare_add_up(struct pesa_compare *compare);
 /* Free findings, and the opcodes of each; these may be NULL. */
 void compare_findings_free(struct pesa_compare_finding *finding, struct compare_opcodes *opcodes,
 			   unsigned int findings);
+void compare_hypotheses_free(struct compare_hypotheses *hypotheses);
 /* Infer findings.  Afterwards the prediction is that of the corrected model.  What was chosen for the
  * predictions may be chosen again (find.c). */
 struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options);

@@ -180,6 +180,11 @@ static const struct {
 /* Whatever part is explained. */
 #define MOST_LIKELIER 300.0
 #define MOST_OWN_PART 0.1
+/* One that is so likely beside the others does not only move time between blocks that follow each other. */
+#define CERTAIN_ALONE 100.0
+/* Nor within blocks, if it explains a part of these, and of instructions makes nothing worse. */
+#define CERTAIN_WITHIN 200.0
+#define WITHIN_WORSE   (-0.1) /* explained of instructions */
 /* Where nearly all instructions are explained, one is as likely as it is by itself. */
 #define NEARLY_INSTRUCTIONS 0.85
 #define NEARLY_BLOCKS	    0.3
@@ -432,7 +437,7 @@ bool compare_are_right_together(struct compare_search *search)
 /* Whether a finding is one of those of a model that is certainly wrong. */
 static bool is_enough_of_certain(const struct compare_search *search,
 				 const struct compare_candidate *candidate,
-				 const struct together *together, double of_nodes)
+				 const struct together *together, double of_nodes, double of_blocks)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double likelier = candidate->likelier -
@@ -440,8 +445,13 @@ static bool is_enough_of_certain(const struct compare_search *search,
 	bool most = together->likelier >= MOST_LIKELIER;
 
 	if (!together->large || together->likelier < CERTAIN_LIKELIER ||
-	    (search->compare->findings == 1 && leaves_traces(finding, ALONE_BETWEEN)))
+	    (search->compare->findings == 1 && likelier < CERTAIN_ALONE &&
+	     leaves_traces(finding, ALONE_BETWEEN)))
 		return false;
+	if (likelier >= CERTAIN_WITHIN && finding->explained >= WITHIN_WORSE &&
+	    finding->explained_blocks >= CERTAIN_BLOCKS &&
+	    finding->deviations >= CERTAIN_DEVIATIONS && of_blocks >= CERTAIN_LEAST * search->core)
+		return true;
 	if (together->instructions >= NEARLY_INSTRUCTIONS && together->blocks >= NEARLY_BLOCKS &&
 	    likelier >= NEARLY_OWN &&
 	    fmax(finding->explained, finding->explained_blocks) >= NEARLY_OWN_PART &&
@@ -612,7 +622,7 @@ static bool is_enough(const struct compare_search *search,
 		return false;
 	/* What only moves time between blocks, and makes it worse there, is not certain by anything. */
 	if (!(still && finding->explained_traces < CERTAIN_TRACES) &&
-	    is_enough_of_certain(search, candidate, together, of_nodes))
+	    is_enough_of_certain(search, candidate, together, of_nodes, of_blocks))
 		return true;
 	if (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL))
 		return is_no_wait(search, candidate, of_nodes, left);

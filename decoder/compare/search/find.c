@@ -18,6 +18,7 @@
 #define AGAIN_MAX      2     /* searches after the first one */
 #define ORDERING_LEAST 0.001 /* executions a cycle by which what an instruction orders may matter */
 #define NEARER	       0.7   /* of the differences that were left: much nearer */
+#define NO_FARTHER     1.1   /* of these: what is uncertain may make it likelier, though farther */
 
 static void search_free(struct compare_search *search)
 {
@@ -112,6 +113,7 @@ struct outcome {
 	unsigned int findings;
 	struct pesa_compare_unexplained unexplained;
 	struct pesa_compare_totals totals;
+	struct compare_hypotheses hypotheses;
 	double score, distance;
 };
 
@@ -131,11 +133,13 @@ static void forget_findings(struct pesa_compare *compare)
 	compare->finding = NULL;
 	compare->opcodes = NULL;
 	compare->findings = 0;
+	compare->hypotheses.count = 0;
 }
 
 static void free_findings(struct pesa_compare *compare)
 {
 	compare_findings_free(compare->finding, compare->opcodes, compare->findings);
+	compare_hypotheses_free(&compare->hypotheses);
 	pesa_mca_model_free(compare->model);
 	forget_findings(compare);
 }
@@ -143,6 +147,7 @@ static void free_findings(struct pesa_compare *compare)
 static void free_outcome(struct outcome *outcome)
 {
 	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
+	compare_hypotheses_free(&outcome->hypotheses);
 	pesa_mca_model_free(outcome->model);
 	free(outcome->node);
 }
@@ -164,6 +169,7 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 		.findings = compare->findings,
 		.unexplained = compare->unexplained,
 		.totals = compare->totals,
+		.hypotheses = compare->hypotheses,
 		.score = compare->score,
 	};
 	forget_findings(compare);
@@ -209,7 +215,9 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	compare->findings = outcome->findings;
 	compare->unexplained = outcome->unexplained;
 	compare->totals = outcome->totals;
+	compare->hypotheses = outcome->hypotheses;
 	compare->score = outcome->score;
+	outcome->hypotheses.count = 0;
 	outcome->model = NULL;
 	outcome->finding = NULL;
 	outcome->opcodes = NULL;
@@ -271,7 +279,7 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 	if (!error)
 		error = compare_distance_left(compare, &distance);
 	more = compare->score - before->score;
-	*likelier = !error && compare->findings &&
+	*likelier = !error && compare->findings && distance <= NO_FARTHER * before->distance &&
 		    more > (distance < NEARER * before->distance ? 0 : COMPARE_LIKELIER);
 	return error;
 }
@@ -409,6 +417,80 @@ static struct pesa_error *search_nearest(struct pesa_compare *compare,
 	return error;
 }
 
+/* ---- Hypotheses ------------------------------------------------------------------------------ */
+
+static struct pesa_error *find_nothing(struct compare_search *search)
+{
+	(void)search;
+	return NULL;
+}
+
+/* The score of the present model with what is chosen for the paths with it, but for its penalties. */
+static struct pesa_error *score_of_model(struct pesa_compare *compare,
+					 struct compare_path_options *options, double *score)
+{
+	struct pesa_error *error = choose_again(compare, options);
+
+	if (error)
+		return error;
+	compare_add_up(compare);
+	error = search_once(compare, find_nothing);
+	*score = compare->score;
+	return error;
+}
+
+/* Choose again with each hypothesis.  The one that is likeliest becomes the tentative model, if it is
+ * likelier than the outcome. */
+static struct pesa_error *choose_hypothesis(struct pesa_compare *compare,
+					    struct compare_path_options *options)
+{
+	struct outcome before;
+	struct pesa_error *error = take_outcome(compare, options, &before);
+	double most = before.score, score = 0;
+
+	for (unsigned int i = 0; i < before.hypotheses.count && !error; i++) {
+		const struct compare_hypothesis *one = &before.hypotheses.one[i];
+
+		error = pesa_mca_model_vary(one->model, &compare->model);
+		if (!error)
+			error = score_of_model(compare, options, &score);
+		if (!error && score - one->penalties > most) {
+			most = score - one->penalties;
+			pesa_mca_model_free(compare->tentative);
+			error = pesa_mca_model_vary(one->model, &compare->tentative);
+		}
+		free_findings(compare);
+	}
+	if (!error)
+		error = return_outcome(compare, options, &before);
+	free_outcome(&before);
+	return error;
+}
+
+/* Search again as long as a hypothesis leads to something likelier. */
+static struct pesa_error *search_hypotheses(struct pesa_compare *compare,
+					    const struct pesa_mca_model *original,
+					    struct compare_path_options *options)
+{
+	struct pesa_error *error = NULL;
+	bool likelier = true;
+
+	for (unsigned int i = 0; i < AGAIN_MAX && likelier && !error; i++) {
+		pesa_mca_model_free(compare->tentative);
+		compare->tentative = NULL;
+		/* A search that ended early begins none of its own that can be left out. */
+		if (!compare->hypotheses.count || (i && compare_is_exhausted(compare)))
+			break;
+		error = choose_hypothesis(compare, options);
+		likelier = false;
+		if (!error && compare->tentative)
+			error = search_again(compare, original, options, &likelier);
+	}
+	return error;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
 struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_path_options *options)
 {
 	struct nearest nearest = {.distance = INFINITY};
@@ -434,6 +516,8 @@ struct pesa_error *compare_find(struct pesa_compare *compare, struct compare_pat
 				error = search_nearest(compare, original, options, &nearest);
 		}
 	}
+	if (!error)
+		error = search_hypotheses(compare, original, options);
 	pesa_mca_model_free(original);
 	compare->totals.ended_early = compare->ended_early;
 	return error;

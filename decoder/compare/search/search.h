@@ -36,6 +36,8 @@
  * 	      |
  * 	 selection.c               all this again, each finding being selected last: what is
  * 	      |                    found is kept if it is likelier
+ * 	      |
+ * 	 hypotheses.c              what may be right if other things are chosen for the paths
  * 	      v
  * 	 findings                  find.c: other choices for the paths; state.c saves and
  * 	                           restores the state of the search
@@ -360,6 +362,12 @@ struct pesa_error *compare_eliminate(struct compare_search *search,
 
 /* Where code stays unexplained, change what was found a little, and keep what is likelier. */
 struct pesa_error *compare_search_nearby(struct compare_search *search);
+
+/* ---- Hypotheses (hypotheses.c) --------------------------------------------------------------- */
+
+/* List models that may be right, if code stays unexplained or findings lacked evidence: each finding
+ * alone, and all of them with one of the candidates that explain most of what is left. */
+struct pesa_error *compare_list_hypotheses(struct compare_search *search);
 
 /* ---- Evidence (evidence.c) ------------------------------------------------------------------ */
 

@@ -290,7 +290,8 @@ struct pesa_error *compare_find_all(struct compare_search *search)
 		return error;
 	/* Before ties, which explain what the findings do, and not what is left beside these. */
 	compare_name_nearest(search);
-	return compare_tie_opcodes(search);
+	error = compare_list_hypotheses(search);
+	return error ? error : compare_tie_opcodes(search);
 }
 
 struct pesa_error *compare_find_plainly(struct compare_search *search)
