@@ -5,7 +5,8 @@
  * What loads wait for, what fences order and in which order branches go was chosen with the model as
  * it is.  If several entries are wrong it was chosen to make up for them, and hides what they do.
  * So where findings lack evidence, all of it is chosen again with these findings in the model, and
- * the search begins anew on the model as it is.
+ * the search begins anew on the model as it is; at the end, with each of the models that may be right
+ * (hypotheses.c), and the search begins anew for the likeliest.
  */
 #include <math.h>
 #include <stdlib.h>
