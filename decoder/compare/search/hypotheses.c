@@ -123,6 +123,8 @@ struct pesa_error *compare_list_hypotheses(struct compare_search *search)
 		error = compare_choose_value(search, one);
 		if (error)
 			break;
+		if (compare_net_gain(search, one) <= 0)
+			continue;
 		compare_describe(compare->model, one, one->value, change, sizeof(change));
 		error = add(search, compare->model, change,
 			    penalties + penalty_of(search, one, one->value));
