@@ -184,7 +184,7 @@ static const struct {
 #define CERTAIN_ALONE 100.0
 /* Nor within blocks, if it explains a part of these, and of instructions makes nothing worse. */
 #define CERTAIN_WITHIN 200.0
-#define WITHIN_WORSE   (-0.1) /* explained of instructions */
+#define CERTAIN_WORSE  (-0.1) /* explained of instructions */
 /* Where nearly all instructions are explained, one is as likely as it is by itself. */
 #define NEARLY_INSTRUCTIONS 0.85
 #define NEARLY_BLOCKS	    0.3
@@ -448,7 +448,7 @@ static bool is_enough_of_certain(const struct compare_search *search,
 	    (search->compare->findings == 1 && likelier < CERTAIN_ALONE &&
 	     leaves_traces(finding, ALONE_BETWEEN)))
 		return false;
-	if (likelier >= CERTAIN_WITHIN && finding->explained >= WITHIN_WORSE &&
+	if (likelier >= CERTAIN_WITHIN && finding->explained >= CERTAIN_WORSE &&
 	    finding->explained_blocks >= CERTAIN_BLOCKS &&
 	    finding->deviations >= CERTAIN_DEVIATIONS && of_blocks >= CERTAIN_LEAST * search->core)
 		return true;

@@ -171,19 +171,25 @@ static struct pesa_error *eliminate_each(struct compare_search *search)
 
 /* ---- Exchange -------------------------------------------------------------------------------- */
 
-double compare_score(struct compare_search *search)
+double compare_penalties(const struct compare_search *search)
 {
-	const struct pesa_compare *compare = search->compare;
 	double penalties = 0;
 
 	for (unsigned int i = 0; i < search->candidates; i++)
 		if (search->candidate[i].finding != COMPARE_NONE)
-			penalties += compare_size_penalty(search, &search->candidate[i],
-							  search->candidate[i].model_value);
+			penalties += compare_penalty(search, &search->candidate[i],
+						     search->candidate[i].model_value);
+	return penalties;
+}
+
+double compare_score(struct compare_search *search)
+{
+	const struct pesa_compare *compare = search->compare;
+
 	compare_make_residuals(search);
 	return compare_likelihood(&search->residuals, compare->code.count, compare->regions.groups,
 				  search->misfit) -
-	       compare->findings * search->deviations * search->deviations - penalties;
+	       compare_penalties(search);
 }
 
 /* Bit mask of the findings that change the same instructions as a candidate. */

@@ -25,13 +25,6 @@ void compare_hypotheses_free(struct compare_hypotheses *hypotheses)
 	hypotheses->count = 0;
 }
 
-static double penalty_of(const struct compare_search *search,
-			 const struct compare_candidate *candidate, int value)
-{
-	return search->deviations * search->deviations +
-	       compare_size_penalty(search, candidate, value);
-}
-
 /* Add the model with these changes, unless there is no room. */
 static struct pesa_error *add(struct compare_search *search, const struct pesa_mca_model *model,
 			      const char *changes, double penalties)
@@ -61,7 +54,7 @@ static struct pesa_error *add_findings(struct compare_search *search)
 
 		if (one->finding != COMPARE_NONE)
 			error = add(search, search->original, compare->finding[one->finding].change,
-				    penalty_of(search, one, one->model_value));
+				    compare_penalty(search, one, one->model_value));
 	}
 	return error;
 }
@@ -103,16 +96,12 @@ struct pesa_error *compare_list_hypotheses(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
 	struct nearest nearest = {0};
-	double penalties = 0;
+	double penalties = compare_penalties(search);
 	struct pesa_error *error;
 
 	compare_hypotheses_free(&search->compare->hypotheses);
 	if (!search->lacking && !compare_has_unexplained_code(search))
 		return NULL;
-	for (unsigned int i = 0; i < search->candidates; i++)
-		if (search->candidate[i].finding != COMPARE_NONE)
-			penalties += penalty_of(search, &search->candidate[i],
-						search->candidate[i].model_value);
 	error = add_findings(search);
 	if (!error)
 		error = find_nearest(search, &nearest);
@@ -127,7 +116,7 @@ struct pesa_error *compare_list_hypotheses(struct compare_search *search)
 			continue;
 		compare_describe(compare->model, one, one->value, change, sizeof(change));
 		error = add(search, compare->model, change,
-			    penalties + penalty_of(search, one, one->value));
+			    penalties + compare_penalty(search, one, one->value));
 	}
 	return error;
 }

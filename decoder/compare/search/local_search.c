@@ -35,7 +35,7 @@ static int other_value(const struct compare_candidate *candidate, enum change ch
 static double net_of_penalties(const struct compare_search *search,
 			       const struct compare_candidate *candidate)
 {
-	return compare_net_gain(search, candidate) - search->deviations * search->deviations;
+	return candidate->whole - compare_penalty(search, candidate, candidate->value);
 }
 
 /* List candidates that make the differences likelier, although regions contradict each other about how much of

@@ -251,6 +251,9 @@ bool compare_is_ambiguous(const struct compare_search *search,
  */
 double compare_size_penalty(const struct compare_search *search,
 			    const struct compare_candidate *candidate, int value);
+/* The penalty of a finding: that for its size, and the square of the certainty that is asked for. */
+double compare_penalty(const struct compare_search *search,
+		       const struct compare_candidate *candidate, int value);
 /* Whether the effect on a few paths is such that it may be visible on all. */
 bool compare_is_promising(const struct compare_search *search,
 			  const struct compare_candidate *candidate);
@@ -348,6 +351,8 @@ bool compare_has_number(const struct compare_candidate *candidate); /* a finding
 /* Name single opcodes of other entries that are about as likely as a finding in few basic blocks as its
  * ties. */
 struct pesa_error *compare_tie_opcodes(struct compare_search *search);
+/* The penalties of all findings together. */
+double compare_penalties(const struct compare_search *search);
 /* Penalised likelihood of the findings; makes the residuals. */
 double compare_score(struct compare_search *search);
 /* Remove a finding from the model, to be added again with another change: it keeps its place in the

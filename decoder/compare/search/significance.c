@@ -84,6 +84,13 @@ double compare_size_penalty(const struct compare_search *search,
 	return SIZE_PENALTY * sum;
 }
 
+double compare_penalty(const struct compare_search *search,
+		       const struct compare_candidate *candidate, int value)
+{
+	return search->deviations * search->deviations +
+	       compare_size_penalty(search, candidate, value);
+}
+
 double compare_net_gain(const struct compare_search *search,
 			const struct compare_candidate *candidate)
 {
