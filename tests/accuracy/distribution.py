@@ -24,6 +24,7 @@ from accuracy import PESA, Failed, image, numbers, sound, text  # noqa: E402  py
 from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
 from compare import comparison_of  # noqa: E402  pylint: disable=wrong-import-position
 from pool import gather, run  # noqa: E402  pylint: disable=wrong-import-position
+from sysroot import no_cache  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- distribution: begin -->\n", "<!-- distribution: end -->\n"
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pesa", "distribution")
@@ -209,6 +210,7 @@ def main():
     if unknown:
         parser.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
     root = sysroot(arguments.suite, {package for package, _ in PROGRAMS.values()})
+    no_cache(root)
     results = []
     if arguments.json and os.path.exists(arguments.json):
         with open(arguments.json, encoding="utf-8") as file:

@@ -26,9 +26,9 @@ from accuracy import KINDS, O, PERIOD, PESA, next_scale, program, run  # noqa: E
 from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wrong-import-position
 from pool import gather  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
+from sysroot import sysroot  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- plain samples: begin -->\n", "<!-- plain samples: end -->\n"
-SYSROOT = "/usr/riscv64-linux-gnu"
 TRIES = 6
 
 
@@ -50,7 +50,7 @@ def drawn(seed, folder, rounds):
     path = os.path.join(folder, "program")
     if not os.path.exists(path):
         Program(int(seed)).build(path)
-    return ["--cpu", "rv64,v=true", "--sysroot", SYSROOT, "--", path, str(max(1, int(rounds)))], None
+    return ["--cpu", "rv64,v=true", "--sysroot", sysroot(folder), "--", path, str(max(1, int(rounds)))], None
 
 
 def skid_options(skid):

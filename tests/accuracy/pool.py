@@ -11,6 +11,8 @@ from accuracy import Failed  # pylint: disable=wrong-import-position
 
 # What is on the stack when a program starts is the same in each run, whoever starts it: QEMU's own variable takes these from it.
 ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "PESA_QEMU") if name in os.environ} | {"LC_ALL": "C"}
+# So is where the stack is, whatever "ulimit -s" says.
+ENVIRONMENT |= {"QEMU_STACK_SIZE": str(8 << 20)}
 ENVIRONMENT |= {"QEMU_UNSET_ENV": ",".join([*ENVIRONMENT, "PESA", "QEMU_UNSET_ENV"])}
 
 

@@ -29,9 +29,9 @@ from columns import replace_between, wrapped  # noqa: E402  pylint: disable=wron
 from compare import PERIOD, Model, classes_of, comparison_of, judge, key_of, names_none  # noqa: E402  pylint: disable=wrong-import-position
 from pool import gather, run  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
+from sysroot import sysroot  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- random programs: begin -->\n", "<!-- random programs: end -->\n"
-SYSROOT = "/usr/riscv64-linux-gnu"
 SEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "random_seeds")
 PATH_LENGTH = 120
 ROUNDS = 4  # of the run that tells how long a round takes
@@ -50,7 +50,7 @@ class Trial:
 
     def __init__(self, seed, arguments, folder):
         self.seed, self.program, self.arguments = seed, Program(seed), arguments
-        self.path = os.path.join(of_one_length(folder), f"{seed}")
+        self.path, self.sysroot = os.path.join(of_one_length(folder), f"{seed}"), sysroot(folder)
         # Another thread may be about to build the same program for another core.
         if not os.path.exists(self.path):
             part = f"{self.path}.{threading.get_ident()}"
@@ -61,7 +61,7 @@ class Trial:
         """The recording, and how many cycles it has."""
         name = "_".join([self.path, core, str(rounds)] + changes)
         if not os.path.exists(name + ".json"):
-            words = [PESA, "record", "-q", "-c", str(PERIOD), "--core", core, "--cpu", "rv64,v=true", "--sysroot", SYSROOT, "-o", name + ".data",
+            words = [PESA, "record", "-q", "-c", str(PERIOD), "--core", core, "--cpu", "rv64,v=true", "--sysroot", self.sysroot, "-o", name + ".data",
                      f"--json={name}.part"] + (["--golden=" + name + ".golden"] if self.arguments.exact else [])
             for change in changes:
                 words += ["--set", change]

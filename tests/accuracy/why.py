@@ -23,7 +23,8 @@ from accuracy import PESA, Failed  # noqa: E402  pylint: disable=wrong-import-po
 from columns import replace_between  # noqa: E402  pylint: disable=wrong-import-position
 from pool import run  # noqa: E402  pylint: disable=wrong-import-position
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
-from trials import SYSROOT, interval, seeds_of  # noqa: E402  pylint: disable=wrong-import-position
+from sysroot import sysroot  # noqa: E402  pylint: disable=wrong-import-position
+from trials import interval, seeds_of  # noqa: E402  pylint: disable=wrong-import-position
 
 BEGIN, END = "<!-- what-if: begin -->\n", "<!-- what-if: end -->\n"
 PERIOD = 500
@@ -34,7 +35,7 @@ LEAST = 0.005  # of the cycles: places that are estimated or measured to save le
 def record(path, core, rounds, ideal=None, data=None):
     """The cycles of a run."""
     words = [PESA, "record", "-q", f"--json={path}.json", "-c", str(PERIOD), "--core", core, "--cpu", "rv64,v=true",
-             "--sysroot", SYSROOT, "-o", data or path + ".other"]
+             "--sysroot", sysroot(os.path.dirname(path)), "-o", data or path + ".other"]
     run(words + (["--ideal", ideal] if ideal else []) + ["--", path, str(rounds)])
     with open(path + ".json", encoding="utf-8") as file:
         return json.load(file)["cycles"]

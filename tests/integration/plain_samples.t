@@ -11,6 +11,7 @@ from tap import TOP, PESA, GUEST_CC, bail_out, check, command, end
 
 sys.path.insert(0, os.path.join(TOP, "tests/accuracy"))
 from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
+from sysroot import sysroot  # noqa: E402  pylint: disable=wrong-import-position
 
 work = tempfile.mkdtemp(prefix="pesa-plain-samples-")
 os.chdir(work)
@@ -145,14 +146,14 @@ for core in ("ooo-3", "ooo-4", "ooo-8"):
 
 # Flow alone gives a loop cycles of others: samples tell how many each has.
 Program(1025583244054).build("drawn")
-record("ooo-4", "--cpu", "rv64,v=true", "--sysroot", "/usr/riscv64-linux-gnu", "--skid", "0-20", program=["./drawn", "100"])
+record("ooo-4", "--cpu", "rv64,v=true", "--sysroot", sysroot(work), "--skid", "0-20", program=["./drawn", "100"])
 found = errors("--estimate")
 check(found["error"] < 0.15 and found["estimate"]["flow"] > 0.3 and found["estimate"]["error"] < 0.15,
       "loops whose samples are right already have as many cycles by the estimate", found)
 
 # A whole program, at whose hottest instruction a flow that is not conserved at branches collects nearly all.
 Program(752243852992).build("drawn")
-record("ooo-4", "--cpu", "rv64,v=true", "--sysroot", "/usr/riscv64-linux-gnu", program=["./drawn", "900"])
+record("ooo-4", "--cpu", "rv64,v=true", "--sysroot", sysroot(work), program=["./drawn", "900"])
 found = errors("--estimate")
 most = max(one["cycles"] or 0 for one in rows()[1].values())
 check(found["estimate"]["error"] < 0.6 * found["error"] and most < 0.45 * found["cycles"],

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The libraries of a program's run, the same on every machine.
+
+The emulator takes what is not in its --sysroot from the host.  There the dynamic linker found /etc/ld.so.cache, whose size and entries
+are those of the packages that a machine has: where it starts, what is in the caches and how many cycles a program takes were others.
+"""
+import contextlib
+import os
+
+LIBRARIES = "/usr/riscv64-linux-gnu/lib"
+
+
+def no_cache(folder):
+    """No cache of the dynamic linker in this sysroot."""
+    os.makedirs(os.path.join(folder, "etc"), exist_ok=True)
+    with open(os.path.join(folder, "etc/ld.so.cache"), "wb"):
+        pass
+
+
+def link(target, name):
+    with contextlib.suppress(FileExistsError):  # another thread's
+        os.symlink(target, name)
+
+
+def sysroot(folder):
+    """A sysroot in this folder, with what the cross compiler links with."""
+    path = os.path.join(folder, "sysroot")
+    os.makedirs(os.path.join(path, "lib"), exist_ok=True)
+    no_cache(path)
+    # Where the linker looks first, and the name of the linker itself.
+    link(LIBRARIES, os.path.join(path, "lib/riscv64-linux-gnu"))
+    for name in os.listdir(LIBRARIES):
+        if name.startswith("ld-linux"):
+            link(os.path.join(LIBRARIES, name), os.path.join(path, "lib", name))
+    return path
