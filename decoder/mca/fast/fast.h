@@ -42,6 +42,7 @@ struct mca_fast_edge {
 	int32_t late;	    /* cycles from execution to the read, if the writer has retired */
 	int32_t advance;    /* cycles by which the operand may be earlier than the result */
 	uint16_t read;	    /* index of the operand */
+	uint16_t write;	    /* index of the result */
 	bool at_retirement; /* `delay` is counted from the writer's retirement */
 };
 
@@ -61,7 +62,7 @@ struct mca_fast_instruction {
 	uint16_t sources, users;
 	uint16_t micro_ops, slots, writes[MCA_FAST_REGISTERS];
 	uint8_t kind;
-	bool load, store, begin_group, end_group, must_issue;
+	bool load, store, barrier, begin_group, end_group, must_issue;
 	bool leaves_later; /* a user has an edge at retirement */
 };
 
@@ -82,11 +83,14 @@ struct mca_fast_inflight {
 	uint32_t position;	 /* in the block */
 	uint32_t next, previous; /* links in a kind's list or a slot of the timing wheel */
 	uint32_t group, next_in_group;
-	uint32_t producers; /* number of operands whose writers have not issued */
-	int32_t latency;    /* of all its results, in place of the plan's; negative: the plan's */
-	uint8_t stage;	    /* enum mca_stage */
-	bool woken;	    /* in `known` or `arrived` */
-	bool used;	    /* an operand waited for it */
+	uint32_t waits_issue,
+		waits_end;	/* in free order: for barriers, or, as one, for older ones */
+	uint32_t older_barrier; /* of a barrier: number plus one, 0: none */
+	uint32_t producers;	/* number of operands whose writers have not issued */
+	int32_t latency; /* of all its results, in place of the plan's; negative: the plan's */
+	uint8_t stage;	 /* enum mca_stage */
+	bool woken;	 /* in `known` or `arrived` */
+	bool used;	 /* an operand waited for it */
 };
 
 /* As struct mca_memory_group; its predecessors are at most one group of loads and one of stores. */
@@ -184,7 +188,9 @@ struct mca_fast {
 	uint32_t oldest_group, next_group, load_group, store_group; /* 0: none */
 	uint32_t loads, stores, load_queue, store_queue;	    /* queue sizes: 0: unlimited */
 	bool aliasing; /* loads wait for older stores */
-	bool free;     /* no groups: memory instructions wait for nothing but operands */
+	bool free; /* no groups: memory instructions wait for nothing but operands and barriers */
+	uint32_t barrier; /* youngest one dispatched: number plus one, 0: none (barriers.c) */
+	uint32_t ordered; /* youngest memory instruction that waits for barriers, likewise */
 	struct mca_fast_leaving leaving;
 
 	bool once; /* one iteration: */
@@ -267,6 +273,11 @@ void mca_fast_list_again(struct mca_fast *fast);
 void mca_fast_memory_dispatch(struct mca_fast *fast, struct mca_fast_inflight *flight);
 void mca_fast_memory_issued(struct mca_fast *fast, struct mca_fast_inflight *flight);
 void mca_fast_memory_executed(struct mca_fast *fast, struct mca_fast_inflight *flight);
+/* In free order (barriers.c): the same of memory instructions of a block with barriers. */
+void mca_fast_order_dispatch(struct mca_fast *fast, struct mca_fast_inflight *flight);
+bool mca_fast_order_has_users(const struct mca_fast *fast, const struct mca_fast_inflight *flight);
+void mca_fast_order_issued(struct mca_fast *fast, const struct mca_fast_inflight *flight);
+void mca_fast_order_executed(struct mca_fast *fast, const struct mca_fast_inflight *flight);
 /* A store retires: its entry of the queue is free, now or when it is in the cache. */
 void mca_fast_store_retired(struct mca_fast *fast);
 /* Free the entries of stores that are in the cache by this cycle. */

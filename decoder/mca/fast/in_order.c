@@ -21,7 +21,8 @@ struct in_order {
 		latency; /* by number: of all results, in place of the plan's; negative: the plan's */
 	uint32_t *issued; /* numbers: not retired; in the engine's order */
 	uint32_t issued_count;
-	uint64_t *committed; /* by number: cycle in which it retires, see commit.h */
+	uint32_t ordered, barriers; /* memory instructions and barriers that have not executed */
+	uint64_t *committed;	    /* by number: cycle in which it retires, see commit.h */
 	struct mca_commit commit;
 	uint64_t first_end;  /* cycle: the first of them has executed */
 	uint64_t write_back; /* cycle: until it, what writes back earlier waits */
@@ -31,6 +32,15 @@ struct in_order {
 	bool active; /* something happened in this cycle */
 	struct pesa_error *error;
 };
+
+/* Count memory instructions that barriers wait for, and barriers. */
+static void count_ordered(struct in_order *run, uint32_t number, int more)
+{
+	const struct mca_fast_instruction *plan = &run->fast->plan[number];
+
+	run->ordered += (plan->load || plan->store || plan->barrier) * more;
+	run->barriers += plan->barrier * more;
+}
 
 static const struct mca_lowered *lowered_of(const struct in_order *run, uint32_t number)
 {
@@ -59,6 +69,7 @@ static void retire(struct in_order *run, uint32_t number)
 	struct mca_fast *fast = run->fast;
 
 	fast->times.retired[number] = fast->now;
+	count_ordered(run, number, -1);
 	mca_cycle_stack_executed(run->stack, number);
 	note(run, mca_cycle_stack_retired(run->stack, number));
 	if (fast->front_end.waiting && fast->front_end.branch == number) {
@@ -186,6 +197,14 @@ static bool retires_out_of_order(const struct in_order *run, uint32_t number)
 	return run->fast->plan[number].description->flags & MCA_CLASS_RETIRE_OUT_OF_ORDER;
 }
 
+/* A barrier waits for all older memory instructions, and the younger ones for it. */
+static bool waits_for_memory(const struct in_order *run, uint32_t number)
+{
+	const struct mca_fast_instruction *plan = &run->fast->plan[number];
+
+	return plan->barrier ? run->ordered : (plan->load || plan->store) && run->barriers;
+}
+
 static bool can_issue(struct in_order *run, uint32_t number)
 {
 	struct mca_fast *fast = run->fast;
@@ -197,6 +216,10 @@ static bool can_issue(struct in_order *run, uint32_t number)
 	}
 	if (mca_resources_busy(&fast->resources, fast->plan[number].description)) {
 		stall(run, 1, MCA_STALL_RESOURCES);
+		return false;
+	}
+	if (waits_for_memory(run, number)) {
+		stall(run, 1, MCA_STALL_MEMORY);
 		return false;
 	}
 	if (run->write_back <= fast->now || retires_out_of_order(run, number))
@@ -238,6 +261,7 @@ static void try_issue(struct in_order *run, uint32_t number)
 	run->active = true;
 	mca_cycle_stack_dispatched(run->stack, number);
 	mca_resources_issue(&fast->resources, fast->now, fast->plan[number].description, pipes);
+	count_ordered(run, number, 1);
 	fast->times.dispatched[number] = fast->now;
 	fast->times.executed[number] = end;
 	carries_over = take_slots(run, number);
@@ -256,7 +280,7 @@ static void try_issue(struct in_order *run, uint32_t number)
 
 static void tell_stalled(const struct in_order *run)
 {
-	if (run->reason != MCA_STALL_WRITE_BACK)
+	if (run->reason == MCA_STALL_OPERANDS || run->reason == MCA_STALL_RESOURCES)
 		mca_cycle_stack_stalled(run->stack, run->fast->tail - 1);
 }
 

@@ -47,8 +47,11 @@ void mca_fast_memory_dispatch(struct mca_fast *fast, struct mca_fast_inflight *f
 
 	fast->loads += plan->load;
 	fast->stores += plan->store;
-	if (fast->free)
+	if (fast->free) {
+		if (fast->block->barriers)
+			mca_fast_order_dispatch(fast, flight);
 		return;
+	}
 	flight->next_in_group = MCA_FAST_NONE;
 	if (plan->store) {
 		number = create_group(fast, flight);
@@ -91,6 +94,10 @@ void mca_fast_memory_issued(struct mca_fast *fast, struct mca_fast_inflight *fli
 	uint32_t number = flight->group;
 	struct mca_fast_group *group = mca_fast_group(fast, number);
 
+	if (fast->free) {
+		mca_fast_order_issued(fast, flight);
+		return;
+	}
 	if (--group->unissued || !group->successors)
 		return;
 	for (uint32_t i = number + 1; i <= group->last_successor; i++) {
@@ -114,6 +121,10 @@ void mca_fast_memory_executed(struct mca_fast *fast, struct mca_fast_inflight *f
 	uint32_t number = flight->group;
 	struct mca_fast_group *group = mca_fast_group(fast, number);
 
+	if (fast->free) {
+		mca_fast_order_executed(fast, flight);
+		return;
+	}
 	if (--group->unexecuted)
 		return;
 	for (uint32_t i = number + 1; fast->aliasing && i <= group->last_successor; i++) {

@@ -95,7 +95,7 @@ bool mca_fast_serves_one_iteration(const struct pesa_mca_block *block,
 {
 	const struct pesa_mca_stimuli *given = options->stimuli;
 
-	return options->iterations == 1 && !block->barriers && has_few_kinds(block) &&
+	return options->iterations == 1 && has_few_kinds(block) &&
 	       !(options->free_order && options->loads_alias_stores) &&
 	       !(given && (given->mispredict_rate > 0 || given->load_latencies));
 }
@@ -104,10 +104,12 @@ bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_r
 {
 	if (!pesa_mca_model_is_out_of_order(block->model))
 		return false;
+	if (block->barriers && !(options->free_order && options->iterations == 1))
+		return false;
 	if (options->stimuli || options->free_order || options->store_ports || block->forwarders ||
 	    block->turns)
 		return mca_fast_serves_one_iteration(block, options);
-	return !block->barriers && has_few_kinds(block);
+	return has_few_kinds(block);
 }
 
 static void make_kinds(struct mca_fast *fast, struct mca_unit_use *use, uint8_t *of_description)
@@ -168,6 +170,7 @@ static void add_sources(struct planner *planner, uint32_t number, uint16_t index
 			.late = advance < 0 ? -advance : 0,
 			.advance = advance,
 			.read = index,
+			.write = (uint16_t)last.write,
 			.at_retirement = write->at_retirement,
 		};
 		if (-advance > planner->fast->latest)
@@ -199,6 +202,12 @@ static unsigned int position_before(unsigned int position, uint32_t distance, un
 				    : (position + count - distance % count) % count;
 }
 
+/* A nearer reader, or an earlier result for the same one: results that come at retirement come in order. */
+static bool comes_before(const struct mca_fast_edge *a, const struct mca_fast_edge *b)
+{
+	return a->distance < b->distance || (a->distance == b->distance && a->write < b->write);
+}
+
 /* The same edges sorted by writer, nearest reader first. */
 static void sort_by_writer(struct mca_fast *fast)
 {
@@ -224,7 +233,7 @@ static void sort_by_writer(struct mca_fast *fast)
 			unsigned int place = writer->users++;
 
 			writer->leaves_later |= edge.at_retirement;
-			for (; place && users[place - 1].distance > edge.distance; place--)
+			for (; place && comes_before(&edge, &users[place - 1]); place--)
 				users[place] = users[place - 1];
 			users[place] = edge;
 		}
@@ -249,6 +258,7 @@ static void describe(struct mca_fast *fast, unsigned int index, uint8_t kind, ui
 		.kind = kind,
 		.load = description->load,
 		.store = description->store,
+		.barrier = lowered->barrier,
 		.begin_group = description->flags & MCA_CLASS_BEGIN_GROUP,
 		.end_group = description->flags & MCA_CLASS_END_GROUP,
 		.must_issue = mca_description_must_issue(description),

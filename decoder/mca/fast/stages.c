@@ -11,7 +11,7 @@
 
 static bool is_memory(const struct mca_fast_instruction *plan)
 {
-	return plan->load || plan->store;
+	return plan->load || plan->store || plan->barrier;
 }
 
 /* ---- The timing wheel ------------------------------------------------------------------------ */
@@ -95,12 +95,14 @@ static void become_pending(struct mca_fast *fast, struct mca_fast_inflight *flig
 
 static bool waits_for_memory(const struct mca_fast *fast, const struct mca_fast_inflight *flight)
 {
-	return flight->group && mca_fast_group(fast, flight->group)->waits_issue;
+	return flight->waits_issue ||
+	       (flight->group && !fast->free && mca_fast_group(fast, flight->group)->waits_issue);
 }
 
 static bool memory_is_ready(const struct mca_fast *fast, const struct mca_fast_inflight *flight)
 {
-	return !flight->group || !mca_fast_group(fast, flight->group)->waits_end;
+	return !flight->waits_end &&
+	       (!flight->group || fast->free || !mca_fast_group(fast, flight->group)->waits_end);
 }
 
 /* Returns whether an instruction became pending. */
@@ -150,6 +152,12 @@ static void shorten_load(const struct mca_fast *fast, struct mca_fast_inflight *
 		load->latency = latency;
 }
 
+/* Whether two operands of an instruction read the same result. */
+static bool is_of_same_result(const struct mca_fast_edge *a, const struct mca_fast_edge *b)
+{
+	return a->distance == b->distance && a->write == b->write;
+}
+
 /* Update the operands that wait for its results, of its issue or of its retirement; their instructions
  * are in flight. */
 static void notify_users(struct mca_fast *fast, const struct mca_fast_inflight *flight,
@@ -167,7 +175,8 @@ static void notify_users(struct mca_fast *fast, const struct mca_fast_inflight *
 		if (edge->at_retirement != at_retirement)
 			continue;
 		reader = mca_fast_inflight(fast, flight->number + edge->distance);
-		if (at_retirement)
+		/* One that reads the same result twice waits for both. */
+		if (at_retirement && !(i && is_of_same_result(edge, edge - 1)))
 			shorten_load(fast, reader, edge);
 		if (flight->latency >= 0)
 			delay = flight->latency - edge->advance;
@@ -208,7 +217,9 @@ static void issue(struct mca_fast *fast, struct mca_fast_inflight *flight)
 	bool has_users = flight->used;
 	uint32_t latency = flight->latency < 0 ? plan->latency : (uint32_t)flight->latency;
 
-	if (flight->group) {
+	if (flight->group && fast->free) {
+		has_users |= mca_fast_order_has_users(fast, flight);
+	} else if (flight->group) {
 		const struct mca_fast_group *group = mca_fast_group(fast, flight->group);
 
 		has_users |= group->live && group->successors;
