@@ -164,8 +164,6 @@ void compare_add_up(struct pesa_compare *compare)
 
 /* ---- Order of the paths ---------------------------------------------------------------------- */
 
-#define ORDER_LEAST 0.01 /* of the core time by which uneven directions have to be nearer */
-
 /* What was predicted in each order, and how near that is. */
 struct orders {
 	double *each[COMPARE_DIRECTIONS]; /* by node: cycles an execution */
@@ -181,7 +179,7 @@ static void mark_uncertain(struct compare_code *code, const struct orders *order
 					      orders->distance[orders->best], i);
 }
 
-static double core_time(const struct pesa_compare *compare)
+double compare_core_time(const struct pesa_compare *compare)
 {
 	double core = 0;
 
@@ -194,7 +192,7 @@ static struct pesa_error *predict_in_each_order(struct pesa_compare *compare,
 						struct compare_path_options *options,
 						double *scratch, struct orders *orders)
 {
-	double core = core_time(compare), nearest = INFINITY;
+	double core = compare_core_time(compare), nearest = INFINITY;
 	struct pesa_error *error = NULL;
 
 	for (unsigned int k = 0; k < COMPARE_DIRECTIONS && !error; k++) {
@@ -207,7 +205,7 @@ static struct pesa_error *predict_in_each_order(struct pesa_compare *compare,
 		distance = compare_block_distance(compare, orders->each[k], scratch);
 		orders->distance[k] = distance;
 		if (k != COMPARE_EVENLY)
-			distance += ORDER_LEAST * core;
+			distance += COMPARE_ORDER_LEAST * core;
 		if (distance < nearest) {
 			nearest = distance;
 			orders->best = k;
@@ -281,7 +279,7 @@ struct pesa_error *compare_choose_units(struct pesa_compare *compare,
 	error = compare_predict_all(compare, options);
 	in_order = compare_distance(compare, NULL, scratch);
 	free(scratch);
-	if (error || in_order + ORDER_LEAST * core_time(compare) < by_readiness)
+	if (error || in_order + COMPARE_ORDER_LEAST * compare_core_time(compare) < by_readiness)
 		return error;
 	compare->predictor.ordered_cycles = 0;
 	return compare_predict_all(compare, options);

@@ -24,6 +24,10 @@ double compare_block_distance(const struct pesa_compare *compare, const double *
  * other one has, or which load waits for a store, may not change how long their basic block takes.
  */
 double compare_distance(const struct pesa_compare *compare, const double *each, double *scratch);
+/* All core time of the code, cycles. */
+double compare_core_time(const struct pesa_compare *compare);
+/* Of the core time: by so much uneven directions, or units in order, have to be nearer. */
+#define COMPARE_ORDER_LEAST 0.01
 /* Choose the order of directions of branches on the paths (options->directions), and predict.  The
  * predictions in these orders differ, and so are uncertain (compare_node.uncertain). */
 struct pesa_error *compare_choose_order(struct pesa_compare *compare,

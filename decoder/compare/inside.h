@@ -9,6 +9,7 @@
  * 	memory.c     store-to-load forwarding along a path
  * 	predict.c    executes the paths on the model
  * 	alternatives.h  predictions in several ways, of which the nearest is taken
+ * 	chosen.h     what was chosen among them, saved and taken back
  * 	misses.c     loads that miss, as measured
  * 	waits.h      loads that wait for stores that the code does not name
  * 	stability.c  whether a disturbance changes what is predicted
@@ -145,9 +146,14 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 /* Determine which loads wait for stores that the code does not name (waits.h), and predict. */
 struct pesa_error *compare_learn_waits(struct pesa_compare *compare,
 				       const struct compare_path_options *options);
-/* Determine which loads miss, how often, and how long it takes; predictions change with it. */
+/*
+ * Determine which loads miss, how often, and how long it takes; predictions change with it.  `longer`: by
+ * node, how long it would take if misses that are hidden are as long as their stalls say; *any: that may
+ * be nearer to the measurement.
+ */
 struct pesa_error *compare_learn_misses(struct pesa_compare *compare,
-					const struct compare_path_options *options);
+					const struct compare_path_options *options, double *longer,
+					bool *any);
 /* Predict, and choose what waits at ordering instructions on this core (order.h). */
 struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 					   struct compare_path_options *options);

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 
 #include "decoder/compare/alternatives.h"
+#include "decoder/compare/chosen.h"
 #include "decoder/compare/waits.h"
 
-#define KIND_LEAST 0.001 /* share of all cycles of a kind, or of what it may change, that matters */
+#define LONGER_LEAST 0.003 /* of all cycles by which longer misses have to be nearer */
+#define KIND_LEAST   0.001 /* share of all cycles of a kind, or of what it may change, that matters */
 
 /* ---- The choice ------------------------------------------------------------------------------ */
 
@@ -179,9 +181,7 @@ static struct pesa_error *predict_and_choose(struct choice *choice)
 
 	compare_kinds_find(&choice->compare->code, NULL, kinds);
 	set_all(kinds, COMPARE_WAIT_NOTHING);
-	error = compare_learn_misses(choice->compare, choice->options);
-	if (!error)
-		error = predict(choice, choice->all[COMPARE_WAIT_NOTHING]);
+	error = predict(choice, choice->all[COMPARE_WAIT_NOTHING]);
 	/* Now the classes are known. */
 	if (!error)
 		error = find_kinds(choice);
@@ -198,25 +198,21 @@ static struct pesa_error *predict_and_choose(struct choice *choice)
 	return error;
 }
 
+/* ---- All of it ------------------------------------------------------------------------------ */
+
 /*
  * Choose in which order branches go, who gets a unit, and which loads wait.  The order is chosen while no
  * load waits, and may make up for that: in runs a loop has many iterations at times, so that its chain
  * through memory fills the reorder buffer.  So it is chosen again with the loads that wait, and these again
  * if it is another one.
  */
-static struct pesa_error *choose_order_and_waits(struct pesa_compare *compare,
-						 struct compare_path_options *options)
+static struct pesa_error *choose_rest(struct pesa_compare *compare,
+				      struct compare_path_options *options, const double *uncertain)
 {
 	struct compare_code *code = &compare->code;
-	double *uncertain = calloc(code->count + 1, sizeof(*uncertain));
 	enum compare_directions first;
-	struct pesa_error *error;
+	struct pesa_error *error = compare_choose_order(compare, options);
 
-	if (!uncertain)
-		return pesa_error_no_memory();
-	for (uint32_t i = 0; i < code->count; i++)
-		uncertain[i] = code->node[i].uncertain;
-	error = compare_choose_order(compare, options);
 	if (!error)
 		error = compare_choose_units(compare, options);
 	if (!error)
@@ -227,11 +223,116 @@ static struct pesa_error *choose_order_and_waits(struct pesa_compare *compare,
 			code->node[i].uncertain = uncertain[i];
 		error = compare_choose_order(compare, options);
 	}
-	free(uncertain);
 	if (error || options->directions == first)
 		return error;
 	compare_forget_waits(code);
 	return compare_learn_waits(compare, options);
+}
+
+/* The distance of what is predicted now. */
+static double distance_now(const struct choice *choice)
+{
+	return distance(choice, NULL);
+}
+
+/* Keep the present choices if they are nearer by this much than others were, and predict. */
+static struct pesa_error *keep_nearer(struct choice *choice, const struct compare_chosen *others,
+				      double of_others, double least)
+{
+	if (distance_now(choice) + least < of_others)
+		return NULL;
+	compare_chosen_restore(choice->compare, choice->options, others);
+	return compare_predict_all(choice->compare, choice->options);
+}
+
+/* Branches go evenly, unless they are nearer in another order with the best of the rest for each. */
+static struct pesa_error *choose_evenly(struct choice *choice)
+{
+	struct pesa_compare *compare = choice->compare;
+	struct compare_path_options *options = choice->options;
+	struct compare_chosen unevenly;
+	double before = distance_now(choice);
+	struct pesa_error *error = compare_chosen_save(compare, options, &unevenly);
+
+	compare_chosen_forget(compare, options);
+	for (uint32_t i = 0; i < compare->code.count && !error; i++)
+		compare->code.node[i].uncertain = unevenly.node[i].uncertain;
+	if (!error)
+		error = compare_predict_all(compare, options);
+	if (!error)
+		error = compare_choose_units(compare, options);
+	if (!error)
+		error = compare_learn_waits(compare, options);
+	if (!error)
+		error = keep_nearer(choice, &unevenly, before,
+				    -COMPARE_ORDER_LEAST * compare_core_time(compare));
+	compare_chosen_free(&unevenly);
+	return error;
+}
+
+static struct pesa_error *choose_order_and_rest(struct choice *choice)
+{
+	struct pesa_compare *compare = choice->compare;
+	double *uncertain = calloc(compare->code.count + 1, sizeof(*uncertain));
+	struct pesa_error *error;
+
+	if (!uncertain)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		uncertain[i] = compare->code.node[i].uncertain;
+	error = choose_rest(compare, choice->options, uncertain);
+	if (!error && choice->options->directions != COMPARE_EVENLY)
+		error = choose_evenly(choice);
+	free(uncertain);
+	return error;
+}
+
+static struct pesa_error *choose_all(struct choice *choice)
+{
+	struct pesa_error *error = predict_and_choose(choice);
+
+	return error ? error : choose_order_and_rest(choice);
+}
+
+/* Choose all again with the longer misses, and keep that if it is nearer. */
+static struct pesa_error *choose_longer(struct choice *choice, const double *longer)
+{
+	struct pesa_compare *compare = choice->compare;
+	struct compare_chosen exposed;
+	double before = distance_now(choice);
+	struct pesa_error *error = compare_chosen_save(compare, choice->options, &exposed);
+
+	compare_chosen_forget(compare, choice->options);
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		compare->code.node[i].late = longer[i];
+	if (!error)
+		error = choose_all(choice);
+	if (!error)
+		error = keep_nearer(choice, &exposed, before,
+				    LONGER_LEAST * compare->totals.cycles);
+	compare_chosen_free(&exposed);
+	return error;
+}
+
+/* Learn how long misses take, and choose all. */
+static struct pesa_error *learn_and_choose(struct choice *choice)
+{
+	struct pesa_compare *compare = choice->compare;
+	double *longer = calloc(compare->code.count + 1, sizeof(*longer));
+	bool any = false;
+	struct pesa_error *error;
+
+	if (!longer)
+		return pesa_error_no_memory();
+	compare_kinds_find(&compare->code, NULL, &compare->kinds);
+	set_all(&compare->kinds, COMPARE_WAIT_NOTHING);
+	error = compare_learn_misses(compare, choice->options, longer, &any);
+	if (!error)
+		error = choose_all(choice);
+	if (!error && any)
+		error = choose_longer(choice, longer);
+	free(longer);
+	return error;
 }
 
 struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
@@ -251,9 +352,7 @@ struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 		choice.all[i] = calloc(nodes + 1, sizeof(double));
 		done = done && choice.all[i];
 	}
-	error = done ? predict_and_choose(&choice) : pesa_error_no_memory();
-	if (!error)
-		error = choose_order_and_waits(compare, options);
+	error = done ? learn_and_choose(&choice) : pesa_error_no_memory();
 	for (unsigned int i = 0; i < COMPARE_WAITS; i++)
 		free(choice.all[i]);
 	free(choice.now);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "decoder/compare/alternatives.h"
+#include "decoder/compare/chosen.h"
 #include "decoder/compare/search/search.h"
 #include "decoder/compare/waits.h"
 
@@ -94,20 +95,9 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 
 /* ---- Searching again ------------------------------------------------------------------------- */
 
-struct chosen_node {
-	double misses, late, uncertain;
-	double waits_part;
-	uint8_t waits;
-	bool ambiguous;
-};
-
 /* What was chosen for the paths (compare_predict_ordered()), and what was found with it. */
 struct outcome {
-	struct chosen_node *node;
-	struct compare_kinds kinds;
-	bool in_sets;
-	enum compare_directions directions;
-	unsigned int ordered_cycles;
+	struct compare_chosen chosen;
 	struct pesa_mca_model *model; /* with the findings */
 	struct pesa_compare_finding *finding;
 	struct compare_opcodes *opcodes;
@@ -150,7 +140,7 @@ static void free_outcome(struct outcome *outcome)
 	compare_findings_free(outcome->finding, outcome->opcodes, outcome->findings);
 	compare_hypotheses_free(&outcome->hypotheses);
 	pesa_mca_model_free(outcome->model);
-	free(outcome->node);
+	compare_chosen_free(&outcome->chosen);
 }
 
 /* Move the outcome out of the comparison, which has no model and no findings then. */
@@ -158,12 +148,9 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 				       const struct compare_path_options *options,
 				       struct outcome *outcome)
 {
+	struct pesa_error *error;
+
 	*outcome = (struct outcome){
-		.node = calloc(compare->code.count + 1, sizeof(*outcome->node)),
-		.kinds = compare->kinds,
-		.in_sets = compare->code.in_sets,
-		.directions = options->directions,
-		.ordered_cycles = compare->predictor.ordered_cycles,
 		.model = compare->model,
 		.finding = compare->finding,
 		.opcodes = compare->opcodes,
@@ -175,19 +162,8 @@ static struct pesa_error *take_outcome(struct pesa_compare *compare,
 	};
 	forget_findings(compare);
 	memset(&compare->unexplained, 0, sizeof(compare->unexplained));
-	if (!outcome->node)
-		return pesa_error_no_memory();
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-
-		outcome->node[i] = (struct chosen_node){.misses = node->misses,
-							.late = node->late,
-							.uncertain = node->uncertain,
-							.waits = node->waits,
-							.waits_part = node->waits_part,
-							.ambiguous = node->ambiguous};
-	}
-	return compare_distance_left(compare, &outcome->distance);
+	error = compare_chosen_save(compare, options, &outcome->chosen);
+	return error ? error : compare_distance_left(compare, &outcome->distance);
 }
 
 /* Move it back, in place of the present one, and predict. */
@@ -195,20 +171,7 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 					 struct compare_path_options *options,
 					 struct outcome *outcome)
 {
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		struct compare_node *node = &compare->code.node[i];
-
-		node->misses = outcome->node[i].misses;
-		node->late = outcome->node[i].late;
-		node->uncertain = outcome->node[i].uncertain;
-		node->waits = outcome->node[i].waits;
-		node->waits_part = outcome->node[i].waits_part;
-		node->ambiguous = outcome->node[i].ambiguous;
-	}
-	compare->kinds = outcome->kinds;
-	compare->code.in_sets = outcome->in_sets;
-	options->directions = outcome->directions;
-	compare->predictor.ordered_cycles = outcome->ordered_cycles;
+	compare_chosen_restore(compare, options, &outcome->chosen);
 	free_findings(compare);
 	compare->model = outcome->model;
 	compare->finding = outcome->finding;
@@ -225,37 +188,27 @@ static struct pesa_error *return_outcome(struct pesa_compare *compare,
 	return compare_predict_all(compare, options);
 }
 
-/* Take back what was chosen for the paths, but how instructions order others. */
-static void forget_chosen(struct pesa_compare *compare, struct compare_path_options *options)
-{
-	compare_forget_waits(&compare->code);
-	for (uint32_t i = 0; i < compare->code.count; i++)
-		compare->code.node[i].uncertain = 0;
-	options->directions = COMPARE_EVENLY;
-	compare->predictor.ordered_cycles = 0;
-}
-
 /* Choose all that is chosen for the paths, with the present model. */
 static struct pesa_error *choose_again(struct pesa_compare *compare,
 				       struct compare_path_options *options)
 {
-	forget_chosen(compare, options);
+	compare_chosen_forget(compare, options);
 	return compare_predict_ordered(compare, options);
 }
 
 static bool is_chosen_alike(const struct pesa_compare *compare,
 			    const struct compare_path_options *options,
-			    const struct outcome *outcome)
+			    const struct compare_chosen *chosen)
 {
-	if (options->directions != outcome->directions ||
-	    compare->predictor.ordered_cycles != outcome->ordered_cycles ||
-	    compare->code.in_sets != outcome->in_sets)
+	if (options->directions != chosen->directions ||
+	    compare->predictor.ordered_cycles != chosen->ordered_cycles ||
+	    compare->code.in_sets != chosen->in_sets)
 		return false;
 	for (uint32_t i = 0; i < compare->code.count; i++)
-		if (compare->code.node[i].waits != outcome->node[i].waits)
+		if (compare->code.node[i].waits != chosen->node[i].waits)
 			return false;
 	for (unsigned int i = 0; i < compare->kinds.count; i++)
-		if (compare->kinds.kind[i].wait != outcome->kinds.kind[i].wait)
+		if (compare->kinds.kind[i].wait != chosen->kinds.kind[i].wait)
 			return false;
 	return true;
 }
@@ -300,7 +253,7 @@ static struct pesa_error *search_again(struct pesa_compare *compare,
 		error = choose_again(compare, options);
 	pesa_mca_model_free(compare->model);
 	compare->model = NULL;
-	if (!error && !is_chosen_alike(compare, options, &before))
+	if (!error && !is_chosen_alike(compare, options, &before.chosen))
 		error = search_from(compare, original, options, compare_find_all, &before,
 				    likelier);
 	if (!error && !*likelier)
@@ -383,7 +336,7 @@ static struct pesa_error *search_plainly(struct pesa_compare *compare,
 	struct outcome before;
 	struct pesa_error *error = take_outcome(compare, options, &before);
 
-	forget_chosen(compare, options);
+	compare_chosen_forget(compare, options);
 	if (!error)
 		error = find_in_each_order(compare, original, options, nearest);
 	if (!error && forget_ordering(compare))
@@ -406,7 +359,7 @@ static struct pesa_error *search_nearest(struct pesa_compare *compare,
 	struct pesa_error *error = take_outcome(compare, options, &before);
 	bool likelier = false;
 
-	forget_chosen(compare, options);
+	compare_chosen_forget(compare, options);
 	compare->kinds = nearest->kinds;
 	options->directions = nearest->directions;
 	if (!error)
