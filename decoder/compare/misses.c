@@ -16,12 +16,12 @@
 #include "decoder/compare/alternatives.h"
 
 #define ROUNDS	       3
-#define MATCHED_ROUNDS 6     /* for what is hidden, at most */
-#define NEAR	       0.1   /* of what was measured: no more rounds */
-#define HIDDEN_MOST    8     /* cycles of a miss for each one that is exposed */
-#define HIDDEN_LEAST   1.5   /* times what all stalls shared among the misses are */
-#define CHOSEN_LEAST   0.003 /* likewise of a load's stalls, from which it is tried alone */
+#define MATCHED_ROUNDS 6   /* for what is hidden, at most */
+#define NEAR	       0.1 /* of what was measured: no more rounds */
+#define HIDDEN_MOST    8   /* cycles of a miss for each one that is exposed */
+#define HIDDEN_LEAST   1.5 /* times what all stalls shared among the misses are */
 #define NEARER	       0.005 /* share of the program's cycles by which longer misses have to be nearer */
+#define CHOSEN_LEAST   0.003  /* likewise: stalls of a load from which it is tried alone */
 #define LATE_MOST      4000.0 /* cycles */
 #define LEAST	       0.001 /* share of the program's cycles: below, misses of an instruction are ignored */
 #define MISS_CAUSES    (PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS)
