@@ -83,8 +83,8 @@ struct mca_fast_inflight {
 	uint32_t position;	 /* in the block */
 	uint32_t next, previous; /* links in a kind's list or a slot of the timing wheel */
 	uint32_t group, next_in_group;
-	uint32_t waits_issue,
-		waits_end;	/* in free order: for barriers, or, as one, for older ones */
+	uint32_t waits_issue;	/* in free order: what has to issue first (barriers.c) */
+	uint32_t waits_end;	/* likewise, to execute */
 	uint32_t older_barrier; /* of a barrier: number plus one, 0: none */
 	uint32_t producers;	/* number of operands whose writers have not issued */
 	int32_t latency; /* of all its results, in place of the plan's; negative: the plan's */
