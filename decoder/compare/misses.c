@@ -95,8 +95,9 @@ struct before {
 };
 
 /*
- * Move the latency of misses by what the predicted stalls are off: by as much as the stalls of the last
- * two rounds say.  As long as all of a miss is hidden a longer one changes nothing.
+ * Move the latency of misses by what the predicted stalls are off: as if all of it were exposed, or with
+ * `before` by as much as the stalls of the last two rounds say.  As long as all of a miss is hidden a longer
+ * one changes nothing.  Returns whether any is far off.
  */
 static bool correct(struct pesa_compare *compare, struct before *before)
 {
@@ -111,30 +112,17 @@ static bool correct(struct pesa_compare *compare, struct before *before)
 			continue;
 		now.event = node->event / node->occurrences;
 		off = node->time.event / node->executions - now.event;
-		longer = now.late - before[i].late;
-		if (before[i].late > 0 && fabs(longer) >= 1)
+		longer = before ? now.late - before[i].late : 0;
+		if (fabs(longer) >= 1 && before[i].late > 0)
 			slope = fmin(fmax((now.event - before[i].event) / longer,
 					  node->misses / HIDDEN_MOST),
 				     node->misses);
-		before[i] = now;
+		if (before)
+			before[i] = now;
 		node->late = fmin(fmax(node->late + off / slope, 0), LATE_MOST);
 		is_off |= fabs(off) > NEAR * node->time.event / node->executions;
 	}
 	return is_off;
-}
-
-/* Move it as if all of it were exposed. */
-static void correct_exposed(struct pesa_compare *compare)
-{
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		struct compare_node *node = &compare->code.node[i];
-		double off;
-
-		if (!(node->misses > 0) || !(node->occurrences > 0))
-			continue;
-		off = node->time.event / node->executions - node->event / node->occurrences;
-		node->late = fmin(fmax(node->late + off / node->misses, 0), LATE_MOST);
-	}
 }
 
 static void copy_late(const struct compare_code *code, double *late)
@@ -153,6 +141,7 @@ static void set_late(struct compare_code *code, const double *late)
 
 struct ways {
 	double *exposed, *matched; /* by node: cycles that its misses take longer */
+	double *nearer;		   /* of these, what is nearest to the measurement so far */
 	double *scratch;	   /* by basic block */
 	double nearest;
 	double least; /* cycles by which the longer one has to be nearer */
@@ -166,7 +155,7 @@ static bool is_hidden(const struct ways *ways, uint32_t node)
 /* Take the longer one of a load, or of all (COMPARE_NONE), if it is nearer. */
 static struct pesa_error *try_longer(struct pesa_compare *compare,
 				     const struct compare_path_options *options, struct ways *ways,
-				     double *late, uint32_t only)
+				     uint32_t only)
 {
 	struct compare_code *code = &compare->code;
 	struct pesa_error *error;
@@ -175,7 +164,7 @@ static struct pesa_error *try_longer(struct pesa_compare *compare,
 	for (uint32_t i = 0; i < code->count; i++)
 		code->node[i].late = is_hidden(ways, i) && (only == COMPARE_NONE || i == only)
 					     ? ways->matched[i]
-					     : late[i];
+					     : ways->nearer[i];
 	error = compare_predict_all(compare, options);
 	if (error)
 		return error;
@@ -183,7 +172,7 @@ static struct pesa_error *try_longer(struct pesa_compare *compare,
 	if (distance + ways->least > ways->nearest)
 		return NULL;
 	ways->nearest = distance;
-	copy_late(code, late);
+	copy_late(code, ways->nearer);
 	return NULL;
 }
 
@@ -193,26 +182,19 @@ static struct pesa_error *choose_late(struct pesa_compare *compare,
 {
 	struct compare_code *code = &compare->code;
 	double share = CHOSEN_LEAST * compare->totals.cycles, before;
-	double *late = calloc(code->count + 1, sizeof(*late));
-	struct pesa_error *error = late ? NULL : pesa_error_no_memory();
+	struct pesa_error *error;
 
 	set_late(code, ways->exposed);
-	if (!error)
-		error = compare_predict_all(compare, options);
-	if (error) {
-		free(late);
+	error = compare_predict_all(compare, options);
+	if (error)
 		return error;
-	}
-	copy_late(code, late);
 	before = ways->nearest = compare_block_distance(compare, NULL, ways->scratch);
-	error = try_longer(compare, options, ways, late, COMPARE_NONE);
-	for (uint32_t i = 0; i < code->count && ways->nearest == before && !error; i++)
-		if (is_hidden(ways, i) && code->node[i].time.event >= share) {
-			error = try_longer(compare, options, ways, late, i);
-			before = ways->nearest;
-		}
-	set_late(code, late);
-	free(late);
+	error = try_longer(compare, options, ways, COMPARE_NONE);
+	if (ways->nearest < before)
+		return error;
+	for (uint32_t i = 0; i < code->count && !error; i++)
+		if (is_hidden(ways, i) && code->node[i].time.event >= share)
+			error = try_longer(compare, options, ways, i);
 	return error;
 }
 
@@ -235,9 +217,10 @@ static struct pesa_error *learn_ways(struct pesa_compare *compare,
 	for (unsigned int round = 0; round < ROUNDS && !error; round++) {
 		error = compare_predict_all(compare, options);
 		if (!error)
-			correct_exposed(compare);
+			correct(compare, NULL);
 	}
 	copy_late(code, ways->exposed);
+	copy_late(code, ways->nearer);
 	for (unsigned int round = 0; round < MATCHED_ROUNDS && is_off && !error; round++) {
 		error = compare_predict_all(compare, options);
 		if (!error)
@@ -245,7 +228,7 @@ static struct pesa_error *learn_ways(struct pesa_compare *compare,
 	}
 	copy_late(code, ways->matched);
 	if (!error && any_is_hidden(code, ways))
-		return choose_late(compare, options, ways);
+		error = choose_late(compare, options, ways);
 	set_late(code, ways->exposed);
 	return error;
 }
@@ -266,18 +249,15 @@ struct pesa_error *compare_learn_misses(struct pesa_compare *compare,
 	ways = (struct ways){
 		.exposed = calloc(count + 1, sizeof(double)),
 		.matched = calloc(count + 1, sizeof(double)),
+		.nearer = longer,
 		.scratch = calloc(compare->regions.groups + 1, sizeof(double)),
 		.least = NEARER * compare->totals.cycles,
 	};
 	error = before && ways.exposed && ways.matched && ways.scratch
 			? learn_ways(compare, options, &ways, before)
 			: pesa_error_no_memory();
-	for (uint32_t i = 0; i < count && !error; i++) {
-		longer[i] = compare->code.node[i].late;
+	for (uint32_t i = 0; i < count && !error; i++)
 		*any |= longer[i] > ways.exposed[i];
-	}
-	if (!error)
-		set_late(&compare->code, ways.exposed);
 	free(before);
 	free(ways.exposed);
 	free(ways.matched);

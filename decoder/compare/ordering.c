@@ -174,14 +174,19 @@ static struct pesa_error *find_kinds(struct choice *choice)
 	return NULL;
 }
 
+/* All kinds there may be, none of which waits. */
+static void forget_kinds(struct pesa_compare *compare)
+{
+	compare_kinds_find(&compare->code, NULL, &compare->kinds);
+	set_all(&compare->kinds, COMPARE_WAIT_NOTHING);
+}
+
+/* Requires forget_kinds(). */
 static struct pesa_error *predict_and_choose(struct choice *choice)
 {
 	struct compare_kinds *kinds = &choice->compare->kinds;
-	struct pesa_error *error;
+	struct pesa_error *error = predict(choice, choice->all[COMPARE_WAIT_NOTHING]);
 
-	compare_kinds_find(&choice->compare->code, NULL, kinds);
-	set_all(kinds, COMPARE_WAIT_NOTHING);
-	error = predict(choice, choice->all[COMPARE_WAIT_NOTHING]);
 	/* Now the classes are known. */
 	if (!error)
 		error = find_kinds(choice);
@@ -200,6 +205,14 @@ static struct pesa_error *predict_and_choose(struct choice *choice)
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
+static struct pesa_error *choose_units_and_waits(struct pesa_compare *compare,
+						 const struct compare_path_options *options)
+{
+	struct pesa_error *error = compare_choose_units(compare, options);
+
+	return error ? error : compare_learn_waits(compare, options);
+}
+
 /*
  * Choose in which order branches go, who gets a unit, and which loads wait.  The order is chosen while no
  * load waits, and may make up for that: in runs a loop has many iterations at times, so that its chain
@@ -214,9 +227,7 @@ static struct pesa_error *choose_rest(struct pesa_compare *compare,
 	struct pesa_error *error = compare_choose_order(compare, options);
 
 	if (!error)
-		error = compare_choose_units(compare, options);
-	if (!error)
-		error = compare_learn_waits(compare, options);
+		error = choose_units_and_waits(compare, options);
 	first = options->directions;
 	if (!error && compare_any_waits(code)) {
 		for (uint32_t i = 0; i < code->count; i++)
@@ -235,7 +246,8 @@ static double distance_now(const struct choice *choice)
 	return distance(choice, NULL);
 }
 
-/* Keep the present choices if they are nearer by this much than others were, and predict. */
+/* Keep the present choices if they are nearer by this much than others were (negative: or farther by no more
+ * than that), and predict. */
 static struct pesa_error *keep_nearer(struct choice *choice, const struct compare_chosen *others,
 				      double of_others, double least)
 {
@@ -260,9 +272,7 @@ static struct pesa_error *choose_evenly(struct choice *choice)
 	if (!error)
 		error = compare_predict_all(compare, options);
 	if (!error)
-		error = compare_choose_units(compare, options);
-	if (!error)
-		error = compare_learn_waits(compare, options);
+		error = choose_units_and_waits(compare, options);
 	if (!error)
 		error = keep_nearer(choice, &unevenly, before,
 				    -COMPARE_ORDER_LEAST * compare_core_time(compare));
@@ -303,6 +313,7 @@ static struct pesa_error *choose_longer(struct choice *choice, const double *lon
 	struct pesa_error *error = compare_chosen_save(compare, choice->options, &exposed);
 
 	compare_chosen_forget(compare, choice->options);
+	forget_kinds(compare);
 	for (uint32_t i = 0; i < compare->code.count; i++)
 		compare->code.node[i].late = longer[i];
 	if (!error)
@@ -324,8 +335,7 @@ static struct pesa_error *learn_and_choose(struct choice *choice)
 
 	if (!longer)
 		return pesa_error_no_memory();
-	compare_kinds_find(&compare->code, NULL, &compare->kinds);
-	set_all(&compare->kinds, COMPARE_WAIT_NOTHING);
+	forget_kinds(compare);
 	error = compare_learn_misses(compare, choice->options, longer, &any);
 	if (!error)
 		error = choose_all(choice);

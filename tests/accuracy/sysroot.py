@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The libraries of a program's run, the same on every machine.
 
-The emulator takes what is not in its --sysroot from the host.  There the dynamic linker found /etc/ld.so.cache, whose size and entries
-are those of the packages that a machine has: where it starts, what is in the caches and how many cycles a program takes were others.
+The emulator takes files that its --sysroot lacks from the host.  One is /etc/ld.so.cache, which the
+dynamic linker searches first: what the host has installed would change the addresses and cycles of
+the program.
 """
 import contextlib
 import os

@@ -66,6 +66,12 @@ struct mca_fast_instruction {
 	bool leaves_later; /* a user has an edge at retirement */
 };
 
+/* Whether barriers wait for it. */
+static inline bool mca_fast_is_memory(const struct mca_fast_instruction *plan)
+{
+	return plan->load || plan->store || plan->barrier;
+}
+
 /* Instructions that need the same units. */
 struct mca_fast_kind {
 	const struct mca_description *description;

@@ -38,7 +38,7 @@ static void count_ordered(struct in_order *run, uint32_t number, int more)
 {
 	const struct mca_fast_instruction *plan = &run->fast->plan[number];
 
-	run->ordered += (plan->load || plan->store || plan->barrier) * more;
+	run->ordered += mca_fast_is_memory(plan) * more;
 	run->barriers += plan->barrier * more;
 }
 
@@ -202,7 +202,7 @@ static bool waits_for_memory(const struct in_order *run, uint32_t number)
 {
 	const struct mca_fast_instruction *plan = &run->fast->plan[number];
 
-	return plan->barrier ? run->ordered : (plan->load || plan->store) && run->barriers;
+	return plan->barrier ? run->ordered : mca_fast_is_memory(plan) && run->barriers;
 }
 
 static bool can_issue(struct in_order *run, uint32_t number)

@@ -9,11 +9,6 @@
 /* Typical arena size of a run. */
 #define BYTES 65536
 
-static bool is_memory(const struct mca_fast_instruction *plan)
-{
-	return plan->load || plan->store || plan->barrier;
-}
-
 /* ---- The timing wheel ------------------------------------------------------------------------ */
 
 /* Process operands that arrive now, and memory instructions that have executed. */
@@ -375,7 +370,7 @@ static void dispatch(struct mca_fast *fast, const struct mca_fast_instruction *p
 		fast->registers[fast->limited[i]].free -= plan->writes[fast->limited[i]];
 	if (plan->buffers)
 		mca_buffers_reserve(&fast->resources, plan->buffers);
-	if (is_memory(plan))
+	if (mca_fast_is_memory(plan))
 		mca_fast_memory_dispatch(fast, flight);
 	if (fast->steady.confirming)
 		watch(fast, plan);
