@@ -34,17 +34,28 @@
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-/* An operand that reads a result of an earlier instruction. */
+/* An operand that reads a result of an earlier instruction.  There are two of each edge, by reader and by
+ * writer, so it is small. */
 struct mca_fast_edge {
 	uint32_t distance;  /* instructions from the writer to the reader */
 	int32_t delay;	    /* cycles from the writer's issue to the operand's arrival */
-	int32_t rest;	    /* likewise, from the end of the writer's execution */
-	int32_t late;	    /* cycles from execution to the read, if the writer has retired */
-	int32_t advance;    /* cycles by which the operand may be earlier than the result */
+	int16_t advance;    /* cycles by which the operand may be earlier than the result */
 	uint16_t read;	    /* index of the operand */
 	uint16_t write;	    /* index of the result */
 	bool at_retirement; /* `delay` is counted from the writer's retirement */
 };
+
+/* Cycles from the end of execution, of so much latency, to the operand's arrival. */
+static inline int32_t mca_fast_rest(const struct mca_fast_edge *edge, uint32_t latency)
+{
+	return edge->delay - (int32_t)latency;
+}
+
+/* Cycles from execution to the read, if the writer has retired. */
+static inline int32_t mca_fast_late(const struct mca_fast_edge *edge)
+{
+	return edge->advance < 0 ? -edge->advance : 0;
+}
 
 /* Physical registers for results that have not retired: all, those of x and those of f registers. */
 enum { MCA_FAST_REGISTERS = 3 };
@@ -165,9 +176,11 @@ struct mca_fast {
 	const struct pesa_mca_model *model;
 	struct mca_fast_instruction *plan;
 	struct mca_fast_edge *sources, *users;
+	size_t edges,
+		uses; /* upper bounds of how many there are of each, and of uses of all kinds */
 	struct mca_fast_kind *kinds;
 	unsigned int kind_count;
-	int latest;	    /* largest `late` of an edge, 0: none */
+	int latest;	    /* largest mca_fast_late() of an edge, 0: none */
 	int32_t most_slots; /* maximum per instruction */
 
 	uint64_t now;
@@ -253,8 +266,8 @@ struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until);
 void mca_fast_free(struct mca_fast *fast);
 
 /* Maximum size of a plan in bytes, a multiple of 8. */
-size_t mca_fast_plan_size(const struct pesa_mca_block *block);
-/* Make the plan in `memory`. */
+size_t mca_fast_plan_size(struct mca_fast *fast);
+/* Make the plan in `memory` of that size. */
 void mca_fast_plan(struct mca_fast *fast, void *memory);
 
 void mca_fast_snapshot_init(struct mca_fast *fast, bool wanted, void *memory);

@@ -136,7 +136,9 @@ static int64_t cycles_left(const struct in_order *run, const struct mca_fast_edg
 	if (times->retired[writer] != UINT64_MAX) {
 		if (edge->at_retirement)
 			return (int64_t)run->committed[writer] + edge->delay - now;
-		return edge->late ? (int64_t)times->retired[writer] + edge->late - now : 0;
+		return edge->advance < 0
+			       ? (int64_t)times->retired[writer] + mca_fast_late(edge) - now
+			       : 0;
 	}
 	if (edge->at_retirement) {
 		*unknown = true;
@@ -145,7 +147,7 @@ static int64_t cycles_left(const struct in_order *run, const struct mca_fast_edg
 	if (run->fast->now < times->executed[writer])
 		return (int64_t)times->dispatched[writer] +
 		       (given < 0 ? edge->delay : given - edge->advance) - now;
-	return given < 0 ? edge->rest : -edge->advance;
+	return given < 0 ? mca_fast_rest(edge, run->fast->plan[writer].latency) : -edge->advance;
 }
 
 /* Cycles until the operands can be read, as the engine finds them: those of the first that cannot. */

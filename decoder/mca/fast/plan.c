@@ -38,13 +38,16 @@ static size_t edges_at_most(const struct pesa_mca_block *block)
 	return edges;
 }
 
-size_t mca_fast_plan_size(const struct pesa_mca_block *block)
+size_t mca_fast_plan_size(struct mca_fast *fast)
 {
+	const struct pesa_mca_block *block = fast->block;
+
+	fast->edges = edges_at_most(block);
+	fast->uses = uses_at_most(block);
 	return block->count * sizeof(struct mca_fast_instruction) +
-	       2 * edges_at_most(block) * sizeof(struct mca_fast_edge) +
+	       2 * fast->edges * sizeof(struct mca_fast_edge) +
 	       MCA_FAST_KINDS_MAX * sizeof(struct mca_fast_kind) +
-	       uses_at_most(block) * sizeof(struct mca_unit_use) +
-	       (block->description_count + 7) / 8 * 8;
+	       fast->uses * sizeof(struct mca_unit_use) + (block->description_count + 7) / 8 * 8;
 }
 
 /* ---- Kinds ----------------------------------------------------------------------------------- */
@@ -135,46 +138,51 @@ static void make_kinds(struct mca_fast *fast, struct mca_unit_use *use, uint8_t 
 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
+static const struct mca_lowered *lowered_of(const struct pesa_mca_block *block, uint32_t number)
+{
+	return &block->lowered[number < block->count ? number : number - block->count];
+}
+
+static void add_source(struct planner *planner, uint32_t number, uint16_t index,
+		       const struct mca_lowered_read *read, struct writer last)
+{
+	struct mca_fast *fast = planner->fast;
+	const struct mca_lowered_write *write =
+		&lowered_of(fast->block, (uint32_t)last.instruction)->write[last.write];
+	int advance = read->advances ? mca_advance(read, write->name) : 0;
+
+	fast->sources[planner->sources++] = (struct mca_fast_edge){
+		.distance = number - (uint32_t)last.instruction,
+		.delay = write->latency - advance,
+		.advance = (int16_t)advance,
+		.read = index,
+		.write = last.write,
+		.at_retirement = write->at_retirement,
+	};
+	if (-advance > fast->latest)
+		fast->latest = -advance;
+}
+
 /* The results that one operand reads, each once, as the register file of the engine finds them. */
 static void add_sources(struct planner *planner, uint32_t number, uint16_t index,
 			const struct mca_lowered_read *read)
 {
-	const struct pesa_mca_block *block = planner->fast->block;
-	unsigned int first = planner->sources;
-	struct writer found[1 + MCA_SUBREGISTERS_MAX];
+	struct writer found[1 + MCA_SUBREGISTERS_MAX], last = planner->last[read->reg];
+	unsigned int edges = 0;
 
-	for (int i = -1; i < read->parts->count; i++) {
-		struct writer last = planner->last[i < 0 ? read->reg : read->parts->part[i]];
-		const struct mca_lowered *lowered;
-		const struct mca_lowered_write *write;
-		unsigned int known = 0, edges = planner->sources - first;
-		int advance;
+	if (last.instruction >= 0)
+		add_source(planner, number, index, read, found[edges++] = last);
+	for (unsigned int i = 0; i < read->parts->count; i++) {
+		unsigned int known = 0;
 
+		last = planner->last[read->parts->part[i]];
 		if (last.instruction < 0)
 			continue;
 		while (known < edges && (found[known].instruction != last.instruction ||
 					 found[known].write != last.write))
 			known++;
-		if (known < edges)
-			continue;
-		found[edges] = last;
-		lowered = &block->lowered[(unsigned int)last.instruction < block->count
-						  ? (unsigned int)last.instruction
-						  : last.instruction - block->count];
-		write = &lowered->write[last.write];
-		advance = mca_advance(read, write->name);
-		planner->fast->sources[planner->sources++] = (struct mca_fast_edge){
-			.distance = number - last.instruction,
-			.delay = write->latency - advance,
-			.rest = write->latency - lowered->description->latency - advance,
-			.late = advance < 0 ? -advance : 0,
-			.advance = advance,
-			.read = index,
-			.write = (uint16_t)last.write,
-			.at_retirement = write->at_retirement,
-		};
-		if (-advance > planner->fast->latest)
-			planner->fast->latest = -advance;
+		if (known == edges)
+			add_source(planner, number, index, read, found[edges++] = last);
 	}
 }
 
@@ -285,9 +293,9 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 	fast->plan = memory;
 	fast->kinds = (struct mca_fast_kind *)(fast->plan + block->count);
 	fast->sources = (struct mca_fast_edge *)(fast->kinds + MCA_FAST_KINDS_MAX);
-	fast->users = fast->sources + edges_at_most(block);
-	use = (struct mca_unit_use *)(fast->users + edges_at_most(block));
-	of_description = (uint8_t *)(use + uses_at_most(block));
+	fast->users = fast->sources + fast->edges;
+	use = (struct mca_unit_use *)(fast->users + fast->edges);
+	of_description = (uint8_t *)(use + fast->uses);
 	if (out_of_order)
 		make_kinds(fast, use, of_description);
 	for (unsigned int i = 0; i < block->count; i++)

@@ -313,11 +313,13 @@ static int64_t arrival_of(const struct mca_fast *fast, const struct mca_fast_edg
 	const struct mca_fast_inflight *writer = mca_fast_inflight(fast, number);
 	uint64_t from = writer->time > fast->now ? writer->time : fast->now;
 
+	if (number >= fast->head && writer->latency < 0)
+		return (int64_t)from + mca_fast_rest(edge, fast->plan[writer->position].latency);
 	if (number >= fast->head)
-		return (int64_t)from + (writer->latency < 0 ? edge->rest : -edge->advance);
+		return (int64_t)from - edge->advance;
 	if (edge->at_retirement)
 		return (int64_t)fast->times.retired[number] + edge->delay;
-	return edge->late ? (int64_t)writer->time + edge->late : 0;
+	return edge->advance < 0 ? (int64_t)writer->time + mca_fast_late(edge) : 0;
 }
 
 static void find_sources(struct mca_fast *fast, struct mca_fast_inflight *flight,
@@ -603,7 +605,7 @@ static void take_leaving(struct mca_fast *fast, const struct pesa_mca_run_option
 struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options, bool counts)
 {
-	size_t units = mca_resources_units(block->model), size = mca_fast_plan_size(block);
+	size_t units = mca_resources_units(block->model), size;
 	size_t counted = mca_units_size(block);
 	struct mca_busy *busy;
 	uint32_t places;
@@ -614,6 +616,7 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 		.model = block->model,
 		.once = options->iterations == 1,
 	};
+	size = mca_fast_plan_size(fast);
 	mca_arena_init(&fast->arena, BYTES);
 	memory = mca_arena_take_raw(&fast->arena, counted + size);
 	if (!memory)

@@ -512,7 +512,7 @@ static unsigned int places_of(const struct mca_binder *binder,
 	uint64_t hash = (instruction->insn.bits ^ (uint64_t)instruction->insn.opcode << 32) *
 			UINT64_C(0x9e3779b97f4a7c15);
 
-	return (unsigned int)(hash >> 32) % (binder->remembered / PLACES) * PLACES;
+	return (unsigned int)(hash >> 32) & (binder->remembered - PLACES);
 }
 
 /* Whether an instruction that may be remembered is bound as the one of this place. */

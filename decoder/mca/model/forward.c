@@ -15,10 +15,14 @@ static const struct mca_register_parts no_parts;
 /* The instruction of the block with index `source` in the caller's list; NULL: it was omitted. */
 static struct mca_lowered *find_source(struct pesa_mca_block *block, unsigned int source)
 {
-	for (unsigned int i = block->count; i && block->lowered[i - 1].source >= source; i--)
-		if (block->lowered[i - 1].source == source)
-			return &block->lowered[i - 1];
-	return NULL;
+	unsigned int i = block->count;
+
+	/* None has a smaller index in the list than in the block. */
+	if (i > source + 1)
+		i = source + 1;
+	while (i && block->lowered[i - 1].source > source)
+		i--;
+	return i && block->lowered[i - 1].source == source ? &block->lowered[i - 1] : NULL;
 }
 
 static struct pesa_error *add_write(struct pesa_mca_block *block, struct mca_lowered *writer,
