@@ -789,10 +789,10 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search)
 	if (error)
 		return error;
 	compare_stability_join(compare, &with_findings, &first);
-	compare->stability = with_findings;
+	compare_use_stability(search, &with_findings);
 	error = weigh_until_enough(search);
 	compare_stability_free(&compare->stability);
-	compare->stability = first;
+	compare_use_stability(search, &first);
 	compare_make_residuals(search);
 	return error;
 }

@@ -39,6 +39,7 @@ static void search_free(struct compare_search *search)
 	free(search->class_used);
 	free(search->sum);
 	free(search->difference);
+	free(search->expected);
 }
 
 /* Infer findings with `find`, and with what has been chosen for the paths. */
@@ -58,6 +59,7 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 		.class_used = calloc(compare->model->class_count + 1, sizeof(*search.class_used)),
 		.sum = calloc(compare->regions.count + 1, sizeof(*search.sum)),
 		.difference = calloc(nodes + 1, sizeof(*search.difference)),
+		.expected = calloc(nodes + 1, sizeof(*search.expected)),
 		.core = compare->totals.time.core,
 	};
 	struct pesa_error *error = NULL;
@@ -66,7 +68,8 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 	compare->opcodes = calloc(FINDINGS_MAX, sizeof(*compare->opcodes));
 	if (!compare->opcodes || !search.residuals.node || !search.residuals.block ||
 	    !search.touched || !search.change || !search.trial || !search.affected ||
-	    !search.class_used || !compare->finding || !search.sum || !search.difference)
+	    !search.class_used || !compare->finding || !search.sum || !search.difference ||
+	    !search.expected)
 		error = pesa_error_no_memory();
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);

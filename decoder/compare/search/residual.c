@@ -76,22 +76,46 @@ static double variance_of(const struct compare_search *search, uint32_t index)
 	return compare_own_variance(search, index) + search->compare->stability.node[index];
 }
 
+/* Determine what sum_regions() needs of each node, unless it is known of this model. */
+static void expect(struct compare_search *search)
+{
+	const struct compare_code *code = &search->compare->code;
+
+	if (search->expected_of == 1 + search->generation)
+		return;
+	search->expected_of = 1 + search->generation;
+	for (uint32_t i = 0; i < code->count; i++)
+		if (code->node[i].occurrences)
+			search->expected[i] = (struct compare_expected){
+				.predicted =
+					predicted_of(&code->node[i]) * code->node[i].executions,
+				.deviation =
+					sqrt(variance_of(search, i) + phase_variance(search, i)),
+			};
+}
+
+void compare_use_stability(struct compare_search *search, const struct compare_stability *stability)
+{
+	search->compare->stability = *stability;
+	search->expected_of = 0;
+}
+
 /* Sum up measured and predicted cycles of each region.  `part` of search->change is added to the
  * predictions; the difference of each instruction is clipped to `clip` standard deviations. */
 static void sum_regions(struct compare_search *search, double part, double clip)
 {
 	const struct pesa_compare *compare = search->compare;
 
+	expect(search);
 	memset(search->sum, 0, compare->regions.count * sizeof(*search->sum));
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
 		struct compare_region_sum *sum = &search->sum[node->region];
-		double predicted, limit;
+		double predicted = search->expected[i].predicted;
+		double limit = clip * search->expected[i].deviation;
 
 		if (!node->occurrences)
 			continue;
-		predicted = predicted_of(node) * node->executions;
-		limit = clip * sqrt(variance_of(search, i) + phase_variance(search, i));
 		if (part != 0)
 			predicted += part * search->change[i];
 		sum->predicted += predicted;

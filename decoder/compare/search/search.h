@@ -57,6 +57,11 @@ struct compare_region_sum {
 	double uncertain;	    /* cycles by which ordering may change the prediction */
 };
 
+/* Of a node, on the present model: core time, and by how much the measured one may differ from it. */
+struct compare_expected {
+	double predicted, deviation; /* cycles */
+};
+
 /* Paths on which candidates are tried first (effect.c). */
 struct compare_screen {
 	uint8_t *path;	     /* by path: whether it is one of them */
@@ -78,7 +83,9 @@ struct compare_search {
 	bool *class_used;		/* by class: whether an instruction of a path has it */
 	struct compare_region_sum *sum; /* by region */
 	struct compare_difference *difference; /* work array, contents undefined between calls */
-	double misfit;			       /* of regions, relative */
+	struct compare_expected *expected; /* by node, and 1 + of which generation; 0: of none */
+	unsigned int expected_of;
+	double misfit; /* of regions, relative */
 	/* Regions are taken to differ from a right model by no more than those of other programs. */
 	bool trusting;
 	/* Nothing waits, and nothing is uncertain: what differs in few basic blocks may be such a wait. */
@@ -130,6 +137,9 @@ bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int
 bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource);
 /* Compute the residuals of the present model, and its misfit. */
 void compare_make_residuals(struct compare_search *search);
+/* Take other steady states into account. */
+void compare_use_stability(struct compare_search *search,
+			   const struct compare_stability *stability);
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
 double compare_own_variance(const struct compare_search *search, uint32_t index);
 /* Differences of what the effect of a candidate touches, beyond one standard deviation; cycles. */
