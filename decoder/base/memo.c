@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_KNOWN 255 /* different words of a packed result; a byte tells which one it is */
-#define OTHER	    255 /* none of them: the next one at the end */
-#define LISTS	    256
+#define KNOWN_MAX 255 /* different elements of a packed result; a byte tells which one it is */
+#define OTHER	  255 /* none of them: the next one at the end */
+#define LISTS	  256
 
 struct result {
 	struct pesa_digest of;
-	size_t size;   /* of the result */
-	size_t packed; /* bytes; the result's size: not packed */
+	size_t count, element; /* elements, and bytes of each */
+	size_t kept;	       /* bytes; those of all elements: not packed */
 	unsigned char bytes[];
 };
 
@@ -36,7 +36,7 @@ struct memo *memo_create(unsigned int slots, size_t bytes)
 static void forget(struct memo *memo, struct result **slot)
 {
 	if (*slot)
-		memo->room += sizeof(**slot) + (*slot)->packed;
+		memo->room += sizeof(**slot) + (*slot)->kept;
 	free(*slot);
 	*slot = NULL;
 }
@@ -53,71 +53,87 @@ void memo_free(struct memo *memo)
 /* ---- Packed results -------------------------------------------------------------------------- */
 
 /*
- * A packed result: the number of different words, these words, a byte for each word of the result, and the
- * words that are none of the different ones.
+ * A packed result: the number of different elements, these elements, a byte for each element of the result,
+ * and the elements that are none of the different ones.
  */
 
-static uint32_t word_at(const unsigned char *bytes, size_t index)
-{
-	uint32_t word;
+#define WORDS_MAX (MEMO_ELEMENT_MAX / sizeof(uint32_t))
 
-	memcpy(&word, bytes + index * sizeof(word), sizeof(word));
-	return word;
-}
-
-static void put_word(unsigned char *bytes, size_t index, uint32_t word)
-{
-	memcpy(bytes + index * sizeof(word), &word, sizeof(word));
-}
-
-/* The words of a result that are told apart so far. */
+/* The elements of a result that are told apart so far. */
 struct known {
-	uint32_t word[WORDS_KNOWN];
+	uint32_t word[KNOWN_MAX][WORDS_MAX]; /* zero beyond an element */
+	size_t element;
 	unsigned int count;
 	unsigned char of_list[LISTS]; /* the last one with these bits; OTHER: none */
 };
 
-/* The number of a word, which is added; OTHER: there is no room for it. */
-static unsigned char number_of(struct known *known, uint32_t word)
+static bool is_equal(const uint32_t a[WORDS_MAX], const uint32_t b[WORDS_MAX])
 {
-	unsigned char *last = &known->of_list[word * UINT32_C(0x9e3779b1) >> 24];
+	uint32_t off = 0;
 
-	if (*last != OTHER && known->word[*last] == word)
+	for (size_t i = 0; i < WORDS_MAX; i++)
+		off |= a[i] ^ b[i];
+	return !off;
+}
+
+static unsigned int list_of(const uint32_t word[WORDS_MAX])
+{
+	uint32_t hash = 0;
+
+	for (size_t i = 0; i < WORDS_MAX; i++)
+		hash = (hash ^ word[i]) * UINT32_C(0x9e3779b1);
+	return hash >> 24;
+}
+
+/* The number of an element, which is added; OTHER: there is no room for it. */
+static unsigned char number_of(struct known *known, const unsigned char *element)
+{
+	uint32_t word[WORDS_MAX] = {0};
+	unsigned char *last;
+
+	memcpy(word, element, known->element);
+	last = &known->of_list[list_of(word)];
+	if (*last != OTHER && is_equal(known->word[*last], word))
 		return *last;
 	for (unsigned int i = 0; i < known->count; i++)
-		if (known->word[i] == word)
+		if (is_equal(known->word[i], word))
 			return *last = (unsigned char)i;
-	if (known->count == WORDS_KNOWN)
+	if (known->count == KNOWN_MAX)
 		return OTHER;
-	known->word[known->count] = word;
+	memcpy(known->word[known->count], word, sizeof(word));
 	return *last = (unsigned char)known->count++;
 }
 
-/* Pack a result into `numbers` (a byte for each word) and `others`; returns the size of all. */
-static size_t pack(const unsigned char *result, size_t words, struct known *known,
-		   unsigned char *numbers, unsigned char *others, size_t *other_count)
+/* Pack a result into `numbers` (a byte for each element) and `others`; returns the size of all. */
+static size_t pack(const unsigned char *result, size_t count, struct known *known,
+		   unsigned char *numbers, unsigned char *others, size_t *other_bytes)
 {
-	known->count = 0;
+	size_t size = known->element;
+
 	memset(known->of_list, OTHER, sizeof(known->of_list));
-	*other_count = 0;
-	for (size_t i = 0; i < words; i++) {
-		numbers[i] = number_of(known, word_at(result, i));
-		if (numbers[i] == OTHER)
-			put_word(others, (*other_count)++, word_at(result, i));
+	*other_bytes = 0;
+	for (size_t i = 0; i < count; i++) {
+		numbers[i] = number_of(known, result + i * size);
+		if (numbers[i] != OTHER)
+			continue;
+		memcpy(others + *other_bytes, result + i * size, size);
+		*other_bytes += size;
 	}
-	return 1 + words + (known->count + *other_count) * sizeof(uint32_t);
+	return 1 + count + known->count * size + *other_bytes;
 }
 
-static void unpack(const unsigned char *bytes, unsigned char *result, size_t words)
+static void unpack(const struct result *one, unsigned char *result)
 {
-	const unsigned char *known = bytes + 1, *numbers = known + *bytes * sizeof(uint32_t);
-	const unsigned char *others = numbers + words;
-	size_t other = 0;
+	size_t size = one->element;
+	const unsigned char *known = one->bytes + 1, *numbers = known + *one->bytes * size;
+	const unsigned char *others = numbers + one->count;
 
-	for (size_t i = 0; i < words; i++)
-		put_word(result, i,
-			 numbers[i] == OTHER ? word_at(others, other++)
-					     : word_at(known, numbers[i]));
+	for (size_t i = 0; i < one->count; i++) {
+		bool is_other = numbers[i] == OTHER;
+
+		memcpy(result + i * size, is_other ? others : known + numbers[i] * size, size);
+		others += is_other ? size : 0;
+	}
 }
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -127,16 +143,18 @@ static unsigned int slot_of(const struct memo *memo, const struct pesa_digest *o
 	return (unsigned int)of->lane[0] & (memo->slots - 1);
 }
 
-bool memo_find(const struct memo *memo, const struct pesa_digest *of, void *result, size_t size)
+bool memo_find(const struct memo *memo, const struct pesa_digest *of, void *result, size_t count,
+	       size_t element)
 {
 	const struct result *one = memo->result[slot_of(memo, of)];
 
-	if (!one || memcmp(&one->of, of, sizeof(*of)) || one->size != size)
+	if (!one || memcmp(&one->of, of, sizeof(*of)) || one->count != count ||
+	    one->element != element)
 		return false;
-	if (one->packed == size)
-		memcpy(result, one->bytes, size);
+	if (one->kept == count * element)
+		memcpy(result, one->bytes, count * element);
 	else
-		unpack(one->bytes, result, size / sizeof(uint32_t));
+		unpack(one, result);
 	return true;
 }
 
@@ -145,7 +163,7 @@ static struct result *take_slot(struct memo *memo, const struct pesa_digest *of,
 {
 	struct result **slot = &memo->result[slot_of(memo, of)];
 
-	if (!*slot || (*slot)->packed != bytes) {
+	if (!*slot || (*slot)->kept != bytes) {
 		forget(memo, slot);
 		if (memo->room < sizeof(**slot) + bytes)
 			return NULL;
@@ -155,34 +173,39 @@ static struct result *take_slot(struct memo *memo, const struct pesa_digest *of,
 		memo->room -= sizeof(**slot) + bytes;
 	}
 	(*slot)->of = *of;
-	(*slot)->packed = bytes;
+	(*slot)->kept = bytes;
 	return *slot;
 }
 
-void memo_add(struct memo *memo, const struct pesa_digest *of, const void *result, size_t size)
+void memo_add(struct memo *memo, const struct pesa_digest *of, const void *result, size_t count,
+	      size_t element)
 {
-	size_t words = size / sizeof(uint32_t), other_count = 0, bytes = size;
-	unsigned char *numbers = size % sizeof(uint32_t) ? NULL : malloc(words + size + 1);
+	size_t size = count * element, bytes = size, other_bytes = 0;
+	unsigned char *numbers = malloc(count + size + 1);
 	struct result *kept;
 	struct known known;
 
+	known.element = element;
+	known.count = 0;
 	if (numbers)
-		bytes = pack(result, words, &known, numbers, numbers + words, &other_count);
-	if (bytes >= size)
+		bytes = pack(result, count, &known, numbers, numbers + count, &other_bytes);
+	if (bytes > size)
 		bytes = size;
 	kept = take_slot(memo, of, bytes);
 	if (kept) {
-		kept->size = size;
-		if (bytes == size) {
-			memcpy(kept->bytes, result, size);
-		} else {
-			unsigned char *at = kept->bytes;
+		kept->count = count;
+		kept->element = element;
+	}
+	if (kept && bytes == size) {
+		memcpy(kept->bytes, result, size);
+	} else if (kept) {
+		unsigned char *at = kept->bytes;
 
-			*at++ = (unsigned char)known.count;
-			at = mempcpy(at, known.word, known.count * sizeof(*known.word));
-			at = mempcpy(at, numbers, words);
-			memcpy(at, numbers + words, other_count * sizeof(uint32_t));
-		}
+		*at++ = (unsigned char)known.count;
+		for (unsigned int i = 0; i < known.count; i++)
+			at = mempcpy(at, known.word[i], element);
+		at = mempcpy(at, numbers, count);
+		memcpy(at, numbers + count, other_bytes);
 	}
 	free(numbers);
 }

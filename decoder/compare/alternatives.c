@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decoder/compare/alternatives.h"
+#include "decoder/compare/prepared.h"
 
 #define REFUTED 2.0 /* of the distance of the nearest way, from where another one is refuted */
 
@@ -35,9 +36,10 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 	error = compare_paths_make(&compare->code, options, paths);
 	if (error)
 		return error;
+	paths->prepared = compare_prepare(paths, &compare->code);
 	compare->predicted = calloc(paths->steps + 1, sizeof(*compare->predicted));
 	classes = calloc(paths->steps + 1, sizeof(*classes));
-	if (!compare->predicted || !classes)
+	if (!paths->prepared || !compare->predicted || !classes)
 		error = pesa_error_no_memory();
 	compare_report_progress(compare, 0);
 	if (!error)

@@ -6,6 +6,7 @@
 
 #include "decoder/compare/waits.h"
 #include "decoder/compare/path.h"
+#include "decoder/compare/prepared.h"
 #include "decoder/mca/model/vector_type.h"
 #include "decoder/profile/edges.h"
 
@@ -696,6 +697,7 @@ void compare_paths_free(struct compare_paths *paths)
 {
 	free(paths->path);
 	free(paths->step);
+	compare_prepared_free(paths->prepared);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */

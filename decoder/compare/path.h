@@ -44,11 +44,14 @@ struct compare_path {
 	unsigned int weight;	  /* number of equal paths */
 };
 
+struct compare_prepared;
+
 struct compare_paths {
 	struct compare_path *path;
 	size_t count, room;
 	struct compare_step *step;
 	size_t steps, step_room;
+	struct compare_prepared *prepared; /* NULL: not yet (prepared.h) */
 };
 
 /*

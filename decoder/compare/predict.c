@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths executed on a model, see predict.h. */
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,30 +8,24 @@
 
 #include "decoder/base/threads.h"
 #include "decoder/compare/predict.h"
+#include "decoder/compare/prepared.h"
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/model/numbers.h"
-#include "pesa/csr.h"
-#include "pesa/record.h"
+#include "decoder/mca/stack/cycle_stack.h"
 
-#define COSTS_KNOWN 512	 /* powers of two */
-#define BOUND	    4096 /* instructions of all paths and models */
+#define BOUND	      4096 /* instructions of all paths and models; a power of two */
+#define STEPS_AT_ONCE 1000 /* to execute, for each thread: fewer are done before it has begun */
 
 /* The digest of what an instruction costs on the model. */
 struct costs {
-	uint64_t of; /* 1 + opcode, LMUL and SEW; 0: none */
+	bool known;
 	struct pesa_digest digest;
 };
 
-/* What the prediction of a step follows from, beside the costs of its instruction. */
-struct known_step {
-	uint64_t step;
-	uint64_t late;
-};
-
-/* What is to be remembered of a path. */
-struct executed {
+/* A path that has to be executed, and under which its prediction is remembered. */
+struct pending {
+	size_t path;
 	struct pesa_digest digest;
-	bool is_new; /* it was executed */
 };
 
 /* What one thread has bound, of all models with the same digest of what their instructions share. */
@@ -40,24 +35,29 @@ struct compare_binder {
 	struct pesa_mca_block_options options;
 };
 
-/* What one thread executes: paths from a list that all share. */
-struct worker {
-	const struct compare_predictor *predictor;
+/* Paths that are predicted with one model. */
+struct prediction {
+	struct compare_predictor *predictor;
 	const struct pesa_mca_model *model;
-	const uint8_t *selected;
 	struct compare_predicted *predicted;
-	int32_t *classes;
-	atomic_size_t *next; /* the next path that nobody executes */
+	int32_t *classes; /* NULL: not wanted */
+	struct pesa_digest model_digest;
+	struct costs *costs; /* by index of the prepared ones */
+	uint64_t *word;	     /* for the digest of a path */
+	struct pending *pending;
+	size_t pending_count, steps; /* how many there are, and their steps */
+	atomic_size_t next;	     /* the next one that nobody executes */
+};
+
+/* What one thread executes: some of the pending paths. */
+struct worker {
+	struct prediction *prediction;
 	struct compare_binder *kept;
 	bool is_bound; /* a path has been */
 	/* Of the current path, by step: */
 	struct pesa_mca_instruction *instruction;
 	struct pesa_digest *cost;
-	struct known_step *known;
 	unsigned int room;
-	struct executed *executed; /* by path */
-	struct pesa_digest model_digest;
-	struct costs costs[COSTS_KNOWN];
 	uint64_t instructions;
 	struct pesa_error *error;
 };
@@ -103,38 +103,54 @@ static unsigned int late_of(const struct compare_predictor *predictor,
 	return (unsigned int)lround(predictor->code->node[first->node].late);
 }
 
-/* Cycles that a step takes longer: of a load that misses, and of what is disturbed. */
-static unsigned int delay_of(const struct compare_predictor *predictor,
-			     const struct compare_path *path, unsigned int step)
+/* The step that is disturbed, UINT_MAX: none. */
+static unsigned int disturbed_step(const struct compare_predictor *predictor,
+				   const struct compare_path *path)
 {
-	const struct compare_step *at = predictor->paths->step + path->first + step;
-	bool disturbed = predictor->disturbed && path->warm &&
-			 step == (unsigned int)(predictor->disturbed_at * path->warm);
+	return predictor->disturbed && path->warm
+		       ? (unsigned int)(predictor->disturbed_at * path->warm)
+		       : UINT_MAX;
+}
 
-	return (at->flags & COMPARE_PATH_MISSED ? late_of(predictor, at) : 0) +
-	       (disturbed ? predictor->disturbed : 0);
+/* Cycles that a load which misses takes longer. */
+static unsigned int delay_of(const struct compare_predictor *predictor,
+			     const struct compare_step *step)
+{
+	return step->flags & COMPARE_PATH_MISSED ? late_of(predictor, step) : 0;
+}
+
+/* Without what is disturbed. */
+static void make_instruction(const struct compare_predictor *predictor,
+			     const struct compare_step *at, bool is_first,
+			     struct pesa_mca_instruction *instruction)
+{
+	instruction->insn = predictor->code->node[at->node].insn;
+	instruction->pseudo = NULL;
+	instruction->lmul = at->lmul;
+	instruction->sew = at->sew;
+	instruction->latency = -1;
+	instruction->no_units = false;
+	instruction->taken = at->flags & COMPARE_PATH_TAKEN;
+	instruction->mispredicted = at->flags & COMPARE_PATH_MISPREDICTED;
+	instruction->begins_block = !is_first && begins_block(predictor, at);
+	instruction->forwarded_by = at->forwarded;
+	instruction->forwarded_partly = at->flags & COMPARE_PATH_PARTLY;
+	instruction->after_store = at->flags & COMPARE_PATH_AFTER;
+	instruction->late = delay_of(predictor, at);
+	instruction->barrier = at->flags & COMPARE_PATH_BARRIER;
 }
 
 struct pesa_mca_instruction compare_path_instruction(const struct compare_predictor *predictor,
 						     const struct compare_path *path,
 						     unsigned int step)
 {
-	const struct compare_step *at = predictor->paths->step + path->first + step;
+	struct pesa_mca_instruction instruction = {0};
 
-	return (struct pesa_mca_instruction){
-		.insn = predictor->code->node[at->node].insn,
-		.lmul = at->lmul,
-		.sew = at->sew,
-		.latency = -1,
-		.taken = at->flags & COMPARE_PATH_TAKEN,
-		.mispredicted = at->flags & COMPARE_PATH_MISPREDICTED,
-		.forwarded_by = at->forwarded,
-		.forwarded_partly = at->flags & COMPARE_PATH_PARTLY,
-		.after_store = at->flags & COMPARE_PATH_AFTER,
-		.late = delay_of(predictor, path, step),
-		.barrier = at->flags & COMPARE_PATH_BARRIER,
-		.begins_block = step && begins_block(predictor, at),
-	};
+	make_instruction(predictor, predictor->paths->step + path->first + step, !step,
+			 &instruction);
+	if (step == disturbed_step(predictor, path))
+		instruction.late += predictor->disturbed;
+	return instruction;
 }
 
 static struct pesa_mca_block_options block_options_of(const struct compare_predictor *predictor)
@@ -164,51 +180,44 @@ struct pesa_error *compare_path_bind(const struct compare_predictor *predictor,
 /* The binder of this thread, for this model: the one of the model before, if that is possible. */
 static struct pesa_error *prepare_binder(struct worker *worker)
 {
+	const struct prediction *prediction = worker->prediction;
 	struct compare_binder *kept = worker->kept;
 
 	if (worker->is_bound)
 		return NULL;
-	if (kept->binder && (!pesa_digest_equal(&kept->of_model, &worker->model_digest) ||
+	if (kept->binder && (!pesa_digest_equal(&kept->of_model, &prediction->model_digest) ||
 			     mca_binder_is_full(kept->binder))) {
 		mca_binder_free(kept->binder);
 		kept->binder = NULL;
 	}
 	worker->is_bound = true;
-	kept->options = block_options_of(worker->predictor);
-	kept->of_model = worker->model_digest;
+	kept->options = block_options_of(prediction->predictor);
+	kept->of_model = prediction->model_digest;
 	if (!kept->binder)
-		return mca_binder_create(worker->model, &kept->options, BOUND, &kept->binder);
-	mca_binder_set_model(kept->binder, worker->model);
+		return mca_binder_create(prediction->model, &kept->options, BOUND, &kept->binder);
+	mca_binder_set_model(kept->binder, prediction->model);
 	return NULL;
 }
 
 static struct pesa_error *bind(struct worker *worker, const struct compare_path *path,
 			       struct pesa_mca_block **block)
 {
+	const struct prediction *prediction = worker->prediction;
+	const struct compare_predictor *predictor = prediction->predictor;
+	const uint32_t *cost_of = predictor->paths->prepared->cost_of + path->first;
+	const struct compare_step *steps = predictor->paths->step + path->first;
+	unsigned int disturbed = disturbed_step(predictor, path);
 	struct pesa_error *error = prepare_binder(worker);
 
-	for (unsigned int i = 0; i < path->count; i++)
-		worker->instruction[i] = compare_path_instruction(worker->predictor, path, i);
+	for (unsigned int i = 0; i < path->count; i++) {
+		make_instruction(predictor, &steps[i], !i, &worker->instruction[i]);
+		worker->cost[i] = prediction->costs[cost_of[i]].digest;
+	}
+	if (disturbed != UINT_MAX)
+		worker->instruction[disturbed].late += predictor->disturbed;
 	return error ? error
 		     : mca_binder_bind(worker->kept->binder, worker->instruction, worker->cost,
 				       path->count, block);
-}
-
-static void read_stack(const struct pesa_mca_cycle_stack *stack, unsigned int index,
-		       struct compare_predicted *predicted)
-{
-	struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX];
-	unsigned int count = pesa_mca_cycle_stack_buckets(stack, index, buckets);
-
-	*predicted = (struct compare_predicted){0};
-	for (unsigned int i = 0; i < count; i++) {
-		float cycles = (float)((double)buckets[i].weight / PESA_CYCLE);
-
-		if (buckets[i].state == PESA_STATE_RETIRING)
-			predicted->retiring += cycles;
-		else if (buckets[i].state == PESA_STATE_STALLED)
-			*(buckets[i].cause ? &predicted->event : &predicted->stalled) += cycles;
-	}
 }
 
 static struct pesa_mca_stimuli stimuli_of(const struct pesa_compare_core *core)
@@ -276,20 +285,21 @@ bool compare_is_flushed_before(const struct compare_predictor *predictor,
  * What is first behind an instruction at which an out-of-order core drains without a flush has waited
  * in the reorder buffer; on the empty machine of the path it enters it first.
  */
-static bool has_entered_before(const struct worker *worker, const struct compare_path *path)
+static bool has_entered_before(const struct prediction *prediction, const struct compare_path *path)
 {
-	const struct compare_step *first = worker->predictor->paths->step + path->first;
+	const struct compare_step *first = prediction->predictor->paths->step + path->first;
 
 	return !path->warm && !(first->flags & COMPARE_PATH_FLUSHED) &&
-	       pesa_mca_model_is_out_of_order(worker->model);
+	       pesa_mca_model_is_out_of_order(prediction->model);
 }
 
 /* Execute a path.  The predictions are zero and the classes -1 before. */
 static struct pesa_error *execute_path(struct worker *worker, const struct compare_path *path,
 				       struct compare_predicted *predicted, int32_t *classes)
 {
-	const struct compare_predictor *predictor = worker->predictor;
-	bool in_order = !pesa_mca_model_is_out_of_order(worker->model);
+	const struct prediction *prediction = worker->prediction;
+	const struct compare_predictor *predictor = prediction->predictor;
+	bool in_order = !pesa_mca_model_is_out_of_order(prediction->model);
 	struct pesa_mca_cycle_stack *stack = NULL;
 	struct pesa_mca_block *block;
 	struct pesa_error *error = bind(worker, path, &block);
@@ -306,11 +316,14 @@ static struct pesa_error *execute_path(struct worker *worker, const struct compa
 	worker->instructions += block->count;
 	for (unsigned int i = 0; i < block->count && !error; i++) {
 		unsigned int source = block->lowered[i].source, class;
+		struct mca_core_time time;
 
-		read_stack(stack, i, &predicted[source]);
+		time = mca_cycle_stack_core_time(stack, i);
+		predicted[source] =
+			(struct compare_predicted){time.retiring, time.stalled, time.event};
 		if (in_order && compare_is_flushed_before(predictor, path, source))
 			predicted[source].stalled += (float)predictor->redirect_stall;
-		if (!source && has_entered_before(worker, path))
+		if (!source && has_entered_before(prediction, path))
 			predicted[source].stalled = fmaxf(predicted[source].stalled - 1, 0);
 		class = block->lowered[i].description->class;
 		if (classes)
@@ -323,53 +336,62 @@ static struct pesa_error *execute_path(struct worker *worker, const struct compa
 
 /* ---- Remembered predictions ------------------------------------------------------------------ */
 
-static const struct pesa_digest *costs_of(struct worker *worker, const struct compare_step *step)
+static const struct pesa_digest *costs_of(struct prediction *prediction, uint32_t index)
 {
-	const struct pesa_insn *insn = &worker->predictor->code->node[step->node].insn;
-	uint64_t of = 1 + ((uint64_t)insn->opcode << 16 | (uint64_t)step->lmul << 8 | step->sew);
-	struct costs *costs = &worker->costs[(of ^ of >> 16) % COSTS_KNOWN];
+	const struct compare_predictor *predictor = prediction->predictor;
+	const struct compare_cost *of = &predictor->paths->prepared->cost[index];
+	const struct pesa_insn *insn = &predictor->code->node[of->node].insn;
+	struct costs *costs = &prediction->costs[index];
 
-	if (costs->of == of)
+	if (costs->known)
 		return &costs->digest;
-	*costs = (struct costs){.of = of};
-	mca_numbers_of_instruction(worker->model, insn, step->lmul, step->sew, &costs->digest);
-	if (worker->classes)
-		mca_numbers_of_class(worker->model, insn, step->lmul, step->sew, &costs->digest);
+	costs->known = true;
+	mca_numbers_of_instruction(prediction->model, insn, of->lmul, of->sew, &costs->digest);
+	if (prediction->classes)
+		mca_numbers_of_class(prediction->model, insn, of->lmul, of->sew, &costs->digest);
 	return &costs->digest;
+}
+
+static struct pesa_digest digest_of_model(const struct prediction *prediction)
+{
+	double stall = prediction->predictor->redirect_stall;
+	struct pesa_digest digest = {{0}};
+
+	pesa_digest_bytes(&digest, &stall, sizeof(stall));
+	pesa_digest_word(&digest, prediction->predictor->ordered_cycles);
+	pesa_digest_word(&digest, prediction->classes != NULL);
+	mca_numbers_of_model(prediction->model, &digest);
+	return digest;
 }
 
 /* The digest of all that the prediction of a path follows from, and that is not the same in the whole
  * comparison. */
-static struct pesa_digest digest_of(struct worker *worker, const struct compare_path *path)
+static struct pesa_digest digest_of(struct prediction *prediction, size_t index)
 {
-	const struct compare_step *steps = worker->predictor->paths->step + path->first;
-	struct pesa_digest digest = worker->model_digest;
+	const struct compare_predictor *predictor = prediction->predictor;
+	const struct compare_prepared *prepared = predictor->paths->prepared;
+	const struct compare_path *path = &predictor->paths->path[index];
+	const struct compare_prepared_path *one = &prepared->path[index];
+	const struct compare_step *steps = predictor->paths->step + path->first;
+	unsigned int disturbed = disturbed_step(predictor, path);
+	struct pesa_digest digest = prediction->model_digest;
+	uint64_t *word = prediction->word;
 
-	for (unsigned int i = 0; i < path->count; i++) {
-		const struct compare_step *step = &steps[i];
+	*word++ = one->steps.lane[0];
+	*word++ = one->steps.lane[1];
+	*word++ = disturbed == UINT_MAX ? 0 : (uint64_t)predictor->disturbed << 32 | disturbed;
+	for (unsigned int i = 0; i < one->costs; i++) {
+		const struct pesa_digest *costs =
+			costs_of(prediction, prepared->cost_in[one->first_cost + i]);
 
-		worker->cost[i] = *costs_of(worker, step);
-		worker->known[i] = (struct known_step){
-			.step = (uint64_t)step->node << 32 | (uint64_t)step->flags << 24 |
-				(uint64_t)step->lmul << 16 | (uint64_t)step->sew << 8 |
-				step->forwarded,
-			.late = delay_of(worker->predictor, path, i),
-		};
+		*word++ = costs->lane[0];
+		*word++ = costs->lane[1];
 	}
-	pesa_digest_bytes(&digest, worker->cost, path->count * sizeof(*worker->cost));
-	pesa_digest_bytes(&digest, worker->known, path->count * sizeof(*worker->known));
-	pesa_digest_word(&digest, !path->warm);
+	for (unsigned int i = 0; i < one->missed; i++)
+		*word++ = late_of(predictor, steps + prepared->missed_in[one->first_missed + i]);
+	pesa_digest_bytes(&digest, prediction->word,
+			  (size_t)(word - prediction->word) * sizeof(*word));
 	return digest;
-}
-
-static void begin_digests(struct worker *worker)
-{
-	double stall = worker->predictor->redirect_stall;
-
-	pesa_digest_bytes(&worker->model_digest, &stall, sizeof(stall));
-	pesa_digest_word(&worker->model_digest, worker->predictor->ordered_cycles);
-	pesa_digest_word(&worker->model_digest, worker->classes != NULL);
-	mca_numbers_of_model(worker->model, &worker->model_digest);
 }
 
 /* Under which the classes of a path are remembered; the digest of the path is that of its predictions. */
@@ -378,11 +400,58 @@ static struct pesa_digest digest_of_classes(const struct pesa_digest *path)
 	return (struct pesa_digest){{path->lane[1], path->lane[0]}};
 }
 
+/* Take what is remembered of the selected paths, and list the others, cleared. */
+static void recall(struct prediction *prediction, const uint8_t *selected)
+{
+	const struct compare_paths *paths = prediction->predictor->paths;
+	const struct memo *memo = prediction->predictor->memo;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		const struct compare_path *path = &paths->path[i];
+		struct compare_predicted *predicted = prediction->predicted + path->first;
+		int32_t *classes = prediction->classes ? prediction->classes + path->first : NULL;
+		struct pesa_digest digest, of_classes;
+
+		if (selected && !selected[i])
+			continue;
+		digest = digest_of(prediction, i);
+		of_classes = digest_of_classes(&digest);
+		if (memo_find(memo, &digest, predicted, path->count, sizeof(*predicted)) &&
+		    (!classes ||
+		     memo_find(memo, &of_classes, classes, path->count, sizeof(*classes))))
+			continue;
+		memset(predicted, 0, path->count * sizeof(*predicted));
+		for (unsigned int k = 0; k < path->count && classes; k++)
+			classes[k] = -1;
+		prediction->pending[prediction->pending_count++] = (struct pending){i, digest};
+		prediction->steps += path->count;
+	}
+}
+
+/* In the order of the paths, so that what is remembered does not depend on the threads. */
+static void remember(const struct prediction *prediction)
+{
+	struct memo *memo = prediction->predictor->memo;
+
+	for (size_t i = 0; i < prediction->pending_count; i++) {
+		const struct pending *one = &prediction->pending[i];
+		const struct compare_path *path = &prediction->predictor->paths->path[one->path];
+		const struct pesa_digest of_classes = digest_of_classes(&one->digest);
+
+		memo_add(memo, &one->digest, prediction->predicted + path->first, path->count,
+			 sizeof(*prediction->predicted));
+		if (prediction->classes)
+			memo_add(memo, &of_classes, prediction->classes + path->first, path->count,
+				 sizeof(*prediction->classes));
+	}
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
 static void free_steps(struct worker *worker)
 {
 	free(worker->instruction);
 	free(worker->cost);
-	free(worker->known);
 }
 
 /* Make room for a path of so many steps, in place of the one before. */
@@ -393,71 +462,58 @@ static struct pesa_error *reserve(struct worker *worker, unsigned int count)
 	free_steps(worker);
 	worker->instruction = malloc(count * sizeof(*worker->instruction));
 	worker->cost = malloc(count * sizeof(*worker->cost));
-	worker->known = malloc(count * sizeof(*worker->known));
-	worker->room = worker->instruction && worker->cost && worker->known ? count : 0;
+	worker->room = worker->instruction && worker->cost ? count : 0;
 	return worker->room ? NULL : pesa_error_no_memory();
-}
-
-/* What is remembered is the predictions of the steps, and their classes if these are wanted. */
-static struct pesa_error *predict_path(struct worker *worker, size_t index)
-{
-	const struct compare_path *path = &worker->predictor->paths->path[index];
-	struct compare_predicted *predicted = worker->predicted + path->first;
-	int32_t *classes = worker->classes ? worker->classes + path->first : NULL;
-	struct executed *executed = &worker->executed[index];
-	struct pesa_error *error = reserve(worker, path->count);
-	struct memo *memo = worker->predictor->memo;
-	struct pesa_digest of_classes;
-
-	if (error)
-		return error;
-	executed->digest = digest_of(worker, path);
-	of_classes = digest_of_classes(&executed->digest);
-	if (memo_find(memo, &executed->digest, predicted, path->count * sizeof(*predicted)) &&
-	    (!classes || memo_find(memo, &of_classes, classes, path->count * sizeof(*classes))))
-		return NULL;
-	executed->is_new = true;
-	memset(predicted, 0, path->count * sizeof(*predicted));
-	for (unsigned int i = 0; i < path->count && classes; i++)
-		classes[i] = -1;
-	return execute_path(worker, path, predicted, classes);
-}
-
-/* In the order of the paths, so that what is remembered does not depend on the threads. */
-static void remember(struct compare_predictor *predictor, const struct executed *executed,
-		     const struct compare_predicted *predicted, const int32_t *classes)
-{
-	for (size_t i = 0; i < predictor->paths->count; i++) {
-		const struct compare_path *path = &predictor->paths->path[i];
-		const struct pesa_digest *digest = &executed[i].digest;
-		const struct pesa_digest of_classes = digest_of_classes(digest);
-
-		if (!executed[i].is_new)
-			continue;
-		memo_add(predictor->memo, digest, predicted + path->first,
-			 path->count * sizeof(*predicted));
-		if (classes)
-			memo_add(predictor->memo, &of_classes, classes + path->first,
-				 path->count * sizeof(*classes));
-	}
 }
 
 static void *work(void *data)
 {
 	struct worker *worker = data;
-	const struct compare_paths *paths = worker->predictor->paths;
+	struct prediction *prediction = worker->prediction;
+	const struct compare_paths *paths = prediction->predictor->paths;
 
-	begin_digests(worker);
 	while (!worker->error) {
-		size_t at = atomic_fetch_add(worker->next, 1);
+		size_t at = atomic_fetch_add(&prediction->next, 1);
+		const struct compare_path *path;
 
-		if (at >= paths->count)
+		if (at >= prediction->pending_count)
 			break;
-		if (!worker->selected || worker->selected[at])
-			worker->error = predict_path(worker, at);
+		path = &paths->path[prediction->pending[at].path];
+		worker->error = reserve(worker, path->count);
+		if (!worker->error)
+			worker->error = execute_path(
+				worker, path, prediction->predicted + path->first,
+				prediction->classes ? prediction->classes + path->first : NULL);
 	}
 	free_steps(worker);
 	return NULL;
+}
+
+/* Execute what is pending. */
+static struct pesa_error *execute(struct prediction *prediction)
+{
+	struct compare_predictor *predictor = prediction->predictor;
+	size_t wanted = 1 + prediction->steps / STEPS_AT_ONCE;
+	unsigned int count =
+		wanted < predictor->threads ? (unsigned int)wanted : predictor->threads;
+	struct worker workers[THREADS_MAX];
+	struct pesa_error *error = NULL;
+	struct threads threads;
+
+	for (unsigned int i = 0; i < count; i++)
+		workers[i] =
+			(struct worker){.prediction = prediction, .kept = &predictor->binder[i]};
+	threads_start(&threads, count - 1, work, workers + 1, sizeof(*workers));
+	work(&workers[0]);
+	threads_join(&threads);
+	for (unsigned int i = 0; i < count; i++) {
+		predictor->instructions += workers[i].instructions;
+		if (!error)
+			error = workers[i].error;
+		else
+			pesa_error_free(workers[i].error);
+	}
+	return error;
 }
 
 void compare_predictor_free(struct compare_predictor *predictor)
@@ -480,39 +536,33 @@ struct pesa_error *compare_predict_paths(struct compare_predictor *predictor,
 					 const uint8_t *selected,
 					 struct compare_predicted *predicted, int32_t *classes)
 {
-	struct worker workers[THREADS_MAX];
-	struct threads threads;
+	const struct compare_paths *paths = predictor->paths;
+	struct prediction prediction = {
+		.predictor = predictor,
+		.model = model,
+		.predicted = predicted,
+		.classes = classes,
+		.costs = calloc(paths->prepared->costs + 1, sizeof(*prediction.costs)),
+		/* Two of a cost, one of a missed step, and three of the path. */
+		.word = malloc((2 * (size_t)paths->prepared->most + 3) * sizeof(*prediction.word)),
+		.pending = malloc((paths->count + 1) * sizeof(*prediction.pending)),
+	};
 	struct pesa_error *error = NULL;
-	struct executed *executed = calloc(predictor->paths->count + 1, sizeof(*executed));
-	atomic_size_t next = 0;
 
 	if (!predictor->binder)
 		predictor->binder = calloc(predictor->threads, sizeof(*predictor->binder));
-	if (!executed || !predictor->binder) {
-		free(executed);
-		return pesa_error_no_memory();
-	}
-	for (unsigned int i = 0; i < predictor->threads; i++)
-		workers[i] = (struct worker){.predictor = predictor,
-					     .model = model,
-					     .kept = &predictor->binder[i],
-					     .selected = selected,
-					     .predicted = predicted,
-					     .classes = classes,
-					     .executed = executed,
-					     .next = &next};
-	threads_start(&threads, predictor->threads - 1, work, workers + 1, sizeof(*workers));
-	work(&workers[0]);
-	threads_join(&threads);
-	for (unsigned int i = 0; i < predictor->threads; i++) {
-		predictor->instructions += workers[i].instructions;
-		if (!error)
-			error = workers[i].error;
-		else
-			pesa_error_free(workers[i].error);
+	if (!predictor->binder || !prediction.costs || !prediction.word || !prediction.pending)
+		error = pesa_error_no_memory();
+	if (!error) {
+		prediction.model_digest = digest_of_model(&prediction);
+		recall(&prediction, selected);
+		if (prediction.pending_count)
+			error = execute(&prediction);
 	}
 	if (!error)
-		remember(predictor, executed, predicted, classes);
-	free(executed);
+		remember(&prediction);
+	free(prediction.costs);
+	free(prediction.word);
+	free(prediction.pending);
 	return error;
 }

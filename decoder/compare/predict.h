@@ -14,8 +14,8 @@
 #include "decoder/base/memo.h"
 #include "decoder/compare/path.h"
 
-#define COMPARE_MEMO_SLOTS 32768u      /* for predictions of paths */
-#define COMPARE_MEMO_BYTES (96u << 20) /* most have 1 to 3 KB */
+#define COMPARE_MEMO_SLOTS 131072u     /* for predictions of paths */
+#define COMPARE_MEMO_BYTES (96u << 20) /* most have about 1 KB */
 
 /* Core time of a step, and the stalls of a load that missed beside it; cycles. */
 struct compare_predicted {
@@ -52,7 +52,7 @@ void compare_predictor_free(struct compare_predictor *predictor);
  * may use; at most THREADS_MAX (threads.h). */
 unsigned int compare_threads(unsigned int wanted);
 /*
- * Execute paths: those with selected[path] != 0, or all if `selected` is NULL.  `predicted` has an
+ * Execute prepared paths: those with selected[path] != 0, or all if `selected` is NULL.  `predicted` has an
  * element for each step of all paths.  `classes` (may be NULL) gets the scheduling class of each
  * step, -1 if the model has none.  The result does not depend on the number of threads.
  */

@@ -32,11 +32,11 @@ static void a_result_is_found_by_its_digest_and_size(void **state)
 
 	(void)state;
 	assert_non_null(memo);
-	assert_false(memo_find(memo, &digest, result, 4));
-	memo_add(memo, &digest, "abc", 4);
-	assert_false(memo_find(memo, &other, result, 4));
-	assert_false(memo_find(memo, &digest, result, 3));
-	assert_true(memo_find(memo, &digest, result, 4));
+	assert_false(memo_find(memo, &digest, result, 1, 4));
+	memo_add(memo, &digest, "abc", 1, 4);
+	assert_false(memo_find(memo, &other, result, 1, 4));
+	assert_false(memo_find(memo, &digest, result, 2, 4));
+	assert_true(memo_find(memo, &digest, result, 1, 4));
 	assert_string_equal(result, "abc");
 	memo_free(memo);
 }
@@ -52,13 +52,13 @@ static void memory_is_bounded_and_nothing_is_mixed_up(void **state)
 	for (uint64_t i = 0; i < 1000; i++) {
 		const struct pesa_digest digest = digest_of(i);
 
-		memo_add(memo, &digest, &i, sizeof(i));
+		memo_add(memo, &digest, &i, 1, sizeof(i));
 	}
 	for (uint64_t i = 0; i < 1000; i++) {
 		const struct pesa_digest digest = digest_of(i);
 		uint64_t result;
 
-		if (!memo_find(memo, &digest, &result, sizeof(result)))
+		if (!memo_find(memo, &digest, &result, 1, sizeof(result)))
 			continue;
 		assert_int_equal(result, i);
 		found++;
@@ -67,7 +67,7 @@ static void memory_is_bounded_and_nothing_is_mixed_up(void **state)
 	memo_free(memo);
 }
 
-/* Results of every size, of few different words and of many, some of which are packed. */
+/* Results of every size, with elements of each size, few different ones and many, some of which are packed. */
 static void a_packed_result_is_what_was_added(void **state)
 {
 	struct memo *memo = memo_create(SLOTS, BYTES);
@@ -76,19 +76,23 @@ static void a_packed_result_is_what_was_added(void **state)
 
 	(void)state;
 	for (unsigned int kinds = 1; kinds < 2000; kinds += kinds / 3 + 1)
-		for (size_t count = 0; count < 3000; count += count / 2 + 1) {
-			const struct pesa_digest digest = digest_of(kinds * 10000 + count);
+		for (size_t count = 0; count < 3000; count += count / 2 + 1)
+			for (size_t element = 1; element <= 4; element++) {
+				const struct pesa_digest digest =
+					digest_of((kinds * 10000 + count) * 5 + element);
+				size_t elements = count / element, all = elements * element;
 
-			for (size_t i = 0; i < count; i++) {
-				seed = seed * 6364136223846793005u + 1442695040888963407u;
-				words[i] = (uint32_t)(seed >> 40) % kinds * 0x01234567u;
+				for (size_t i = 0; i < all; i++) {
+					seed = seed * 6364136223846793005u + 1442695040888963407u;
+					words[i] = (uint32_t)(seed >> 40) % kinds * 0x01234567u;
+				}
+				memset(result, 0xa5, sizeof(result));
+				memo_add(memo, &digest, words, elements, element * 4);
+				assert_true(
+					memo_find(memo, &digest, result, elements, element * 4));
+				assert_memory_equal(result, words, all * sizeof(*words));
+				assert_int_equal(all < 3000 ? result[all] : 0xa5a5a5a5, 0xa5a5a5a5);
 			}
-			memset(result, 0xa5, sizeof(result));
-			memo_add(memo, &digest, words, count * sizeof(*words));
-			assert_true(memo_find(memo, &digest, result, count * sizeof(*words)));
-			assert_memory_equal(result, words, count * sizeof(*words));
-			assert_int_equal(count < 3000 ? result[count] : 0xa5a5a5a5, 0xa5a5a5a5);
-		}
 	memo_free(memo);
 }
 
@@ -108,12 +112,12 @@ static void results_have_a_limit_in_bytes(void **state)
 		for (uint64_t i = 0; i < 100; i++) {
 			const struct pesa_digest digest = digest_of(i);
 
-			memo_add(memo, &digest, kinds[kind], sizeof(alike));
+			memo_add(memo, &digest, kinds[kind], 1000, sizeof(*alike));
 		}
 		for (uint64_t i = 0; i < 100; i++) {
 			const struct pesa_digest digest = digest_of(i);
 
-			found[kind] += memo_find(memo, &digest, result, sizeof(result));
+			found[kind] += memo_find(memo, &digest, result, 1000, sizeof(*alike));
 		}
 		memo_free(memo);
 	}

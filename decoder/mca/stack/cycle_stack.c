@@ -517,3 +517,21 @@ unsigned int pesa_mca_cycle_stack_buckets(const struct pesa_mca_cycle_stack *sta
 	}
 	return count;
 }
+
+struct mca_core_time mca_cycle_stack_core_time(const struct pesa_mca_cycle_stack *stack,
+					       unsigned int index)
+{
+	const struct entry *entry = &stack->entries[index];
+	struct mca_core_time time = {0};
+
+	for (uint64_t left = entry->used; left; left &= left - 1) {
+		unsigned int bucket = (unsigned int)__builtin_ctzll(left);
+		float cycles = (float)((double)entry->weight[bucket] / PESA_CYCLE);
+
+		if (bucket / CAUSES == PESA_STATE_RETIRING)
+			time.retiring += cycles;
+		else if (bucket / CAUSES == PESA_STATE_STALLED)
+			*(bucket % CAUSES == CAUSE_NONE ? &time.stalled : &time.event) += cycles;
+	}
+	return time;
+}

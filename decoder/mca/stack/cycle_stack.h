@@ -41,4 +41,13 @@ void mca_cycle_stack_read(struct pesa_mca_cycle_stack *stack,
 unsigned int mca_cycle_stack_oldest(const struct pesa_mca_cycle_stack *stack);
 unsigned int mca_cycle_stack_next(const struct pesa_mca_cycle_stack *stack);
 
+/* Cycles of an instruction (by index in the block) in which it retires, and in which it stalls the others,
+ * without an event and with one. */
+struct mca_core_time {
+	float retiring, stalled, event;
+};
+
+struct mca_core_time mca_cycle_stack_core_time(const struct pesa_mca_cycle_stack *stack,
+					       unsigned int index);
+
 #endif
