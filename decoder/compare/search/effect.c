@@ -270,11 +270,13 @@ static void sum_changes(struct compare_search *search)
 	}
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
-		double occurrences =
-			search->screen.active ? search->screen.occurrences[i] : node->occurrences;
+		double occurrences;
 
-		if (occurrences)
-			search->change[i] *= node->executions / occurrences;
+		if (search->change[i] == 0)
+			continue;
+		occurrences =
+			search->screen.active ? search->screen.occurrences[i] : node->occurrences;
+		search->change[i] *= node->executions / occurrences;
 	}
 }
 
@@ -286,7 +288,7 @@ static void mark_blocks(struct compare_search *search)
 	memset(search->touched, 0, search->compare->regions.groups * sizeof(*search->touched));
 	for (uint32_t i = 0; i < code->count; i++)
 		if (search->change[i] != 0)
-			search->touched[code->node[i].group] = true;
+			search->touched[search->residuals.node[i].block] = true;
 }
 
 /* Collect the effect of the last simulation. */
@@ -299,7 +301,7 @@ static struct pesa_error *collect(struct compare_search *search,
 	sum_changes(search);
 	mark_blocks(search);
 	for (uint32_t i = 0; i < code->count; i++)
-		count += search->touched[code->node[i].group];
+		count += search->touched[search->residuals.node[i].block];
 	free(candidate->effect);
 	candidate->effect = calloc(count + 1, sizeof(*candidate->effect));
 	if (!candidate->effect)
@@ -307,7 +309,7 @@ static struct pesa_error *collect(struct compare_search *search,
 	candidate->effects = candidate->examples = 0;
 	candidate->moved = candidate->shifted = 0;
 	for (uint32_t i = 0; i < code->count; i++) {
-		if (!search->touched[code->node[i].group])
+		if (!search->touched[search->residuals.node[i].block])
 			continue;
 		candidate->effect[candidate->effects++] =
 			(struct compare_effect){.node = i, .cycles = search->change[i]};

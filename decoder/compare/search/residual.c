@@ -84,14 +84,19 @@ static void expect(struct compare_search *search)
 	if (search->expected_of == 1 + search->generation)
 		return;
 	search->expected_of = 1 + search->generation;
-	for (uint32_t i = 0; i < code->count; i++)
-		if (code->node[i].occurrences)
-			search->expected[i] = (struct compare_expected){
-				.predicted =
-					predicted_of(&code->node[i]) * code->node[i].executions,
-				.deviation =
-					sqrt(variance_of(search, i) + phase_variance(search, i)),
-			};
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		struct compare_expected *one = &search->expected[i];
+
+		*one = (struct compare_expected){.region = COMPARE_NONE};
+		if (!node->occurrences)
+			continue;
+		one->region = node->region;
+		one->measured = node->time.core;
+		one->predicted = predicted_of(node) * node->executions;
+		one->deviation = sqrt(variance_of(search, i) + phase_variance(search, i));
+		one->uncertain = uncertain_cycles(node);
+	}
 }
 
 void compare_use_stability(struct compare_search *search, const struct compare_stability *stability)
@@ -109,18 +114,18 @@ static void sum_regions(struct compare_search *search, double part, double clip)
 	expect(search);
 	memset(search->sum, 0, compare->regions.count * sizeof(*search->sum));
 	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-		struct compare_region_sum *sum = &search->sum[node->region];
-		double predicted = search->expected[i].predicted;
-		double limit = clip * search->expected[i].deviation;
+		const struct compare_expected *one = &search->expected[i];
+		double predicted = one->predicted, limit = clip * one->deviation;
+		struct compare_region_sum *sum;
 
-		if (!node->occurrences)
+		if (one->region == COMPARE_NONE)
 			continue;
 		if (part != 0)
 			predicted += part * search->change[i];
+		sum = &search->sum[one->region];
 		sum->predicted += predicted;
-		sum->measured += predicted + compare_clip(node->time.core - predicted, limit);
-		sum->uncertain += uncertain_cycles(node);
+		sum->measured += predicted + compare_clip(one->measured - predicted, limit);
+		sum->uncertain += one->uncertain;
 	}
 	for (uint32_t i = 0; i < compare->regions.groups; i++)
 		search->sum[search->residuals.block[i].region].variance +=

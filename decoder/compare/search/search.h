@@ -57,9 +57,12 @@ struct compare_region_sum {
 	double uncertain;	    /* cycles by which ordering may change the prediction */
 };
 
-/* Of a node, on the present model: core time, and by how much the measured one may differ from it. */
+/* What the misfit needs of a node, on the present model; nodes themselves are spread over much memory. */
 struct compare_expected {
-	double predicted, deviation; /* cycles */
+	double measured, predicted; /* core time, cycles */
+	double deviation;	    /* by which it may differ, standard; without misfit */
+	double uncertain;	    /* see struct compare_region_sum */
+	uint32_t region;	    /* COMPARE_NONE: on no path */
 };
 
 /* Paths on which candidates are tried first (effect.c). */
