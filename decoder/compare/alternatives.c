@@ -9,17 +9,35 @@
 
 #define REFUTED 2.0 /* of the distance of the nearest way, from where another one is refuted */
 
-static void reset(struct pesa_compare *compare)
+/* Make the paths, unless they are those that follow from what is chosen. */
+static struct pesa_error *make_paths(struct pesa_compare *compare,
+				     const struct compare_path_options *options)
 {
-	compare_paths_free(&compare->paths);
-	compare->paths = (struct compare_paths){0};
+	const struct pesa_digest digest = compare_paths_digest(&compare->code, options);
+	struct compare_paths *paths = &compare->paths;
+	struct pesa_error *error;
+
+	if (paths->prepared && pesa_digest_equal(&paths->made_from, &digest))
+		return NULL;
+	compare_paths_free(paths);
+	*paths = (struct compare_paths){0};
 	free(compare->predicted);
 	compare->predicted = NULL;
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		struct compare_node *node = &compare->code.node[i];
+	error = compare_paths_make(&compare->code, options, paths);
+	if (error)
+		return error;
+	compare->predicted = calloc(paths->steps + 1, sizeof(*compare->predicted));
+	paths->prepared = compare_prepare(paths, &compare->code);
+	paths->made_from = digest;
+	return compare->predicted && paths->prepared ? NULL : pesa_error_no_memory();
+}
+
+static void reset(struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++) {
+		struct compare_node *node = &code->node[i];
 
 		node->occurrences = node->retiring = node->stalled = node->event = 0;
-		node->mispredicts_due[0] = node->mispredicts_due[1] = 0;
 		node->on_path = false;
 		node->class = -1;
 	}
@@ -28,23 +46,19 @@ static void reset(struct pesa_compare *compare)
 struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 				       const struct compare_path_options *options)
 {
-	struct compare_paths *paths = &compare->paths;
-	struct pesa_error *error;
+	const struct compare_paths *paths = &compare->paths;
+	struct pesa_error *error = make_paths(compare, options);
 	int32_t *classes = NULL;
 
-	reset(compare);
-	error = compare_paths_make(&compare->code, options, paths);
+	reset(&compare->code);
 	if (error)
 		return error;
-	paths->prepared = compare_prepare(paths, &compare->code);
-	compare->predicted = calloc(paths->steps + 1, sizeof(*compare->predicted));
 	classes = calloc(paths->steps + 1, sizeof(*classes));
-	if (!paths->prepared || !compare->predicted || !classes)
-		error = pesa_error_no_memory();
+	if (!classes)
+		return pesa_error_no_memory();
 	compare_report_progress(compare, 0);
-	if (!error)
-		error = compare_predict_paths(&compare->predictor, compare->model, NULL,
-					      compare->predicted, classes);
+	error = compare_predict_paths(&compare->predictor, compare->model, NULL, compare->predicted,
+				      classes);
 	for (size_t i = 0; i < paths->count && !error; i++) {
 		const struct compare_path *path = &paths->path[i];
 

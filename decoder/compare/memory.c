@@ -21,6 +21,7 @@ static struct compare_value unknown(const struct compare_memory *memory, unsigne
 void compare_memory_begin(struct compare_memory *memory)
 {
 	memory->cells = memory->steps = memory->newest = memory->newest_size = 0;
+	memset(memory->last, 0, sizeof(memory->last));
 	memory->reg[0] = (struct compare_value){0};
 	for (unsigned int i = 1; i < 32; i++)
 		memory->reg[i] = unknown(memory, i);
@@ -82,10 +83,20 @@ static struct compare_value sum_of(struct compare_value a, struct compare_value 
 				      .number = (int64_t)((uint64_t)a.number + (uint64_t)b.number)};
 }
 
-static struct compare_value result_of(const struct compare_memory *memory, enum operation operation,
-				      const struct pesa_insn *insn, uint64_t address)
+static struct compare_value sum_of_inputs(const struct compare_memory *memory,
+					  const struct pesa_insn *insn)
 {
 	struct compare_value sum = {0};
+
+	for (unsigned int i = 0; i < insn->operands; i++)
+		if (!insn->operand[i].output)
+			sum = sum_of(sum, operand_value(memory, &insn->operand[i]));
+	return sum;
+}
+
+static struct compare_value function_of_inputs(const struct compare_memory *memory,
+					       const struct pesa_insn *insn)
+{
 	uint64_t hash = mix(3, insn->opcode);
 
 	for (unsigned int i = 0; i < insn->operands; i++) {
@@ -94,19 +105,26 @@ static struct compare_value result_of(const struct compare_memory *memory, enum 
 		if (insn->operand[i].output)
 			continue;
 		value = operand_value(memory, &insn->operand[i]);
-		sum = sum_of(sum, value);
 		hash = mix(mix(hash, value.symbol), (uint64_t)value.number);
 	}
+	return (struct compare_value){.symbol = hash | 1};
+}
+
+static struct compare_value result_of(const struct compare_memory *memory, enum operation operation,
+				      const struct pesa_insn *insn, uint64_t address)
+{
+	uint64_t page;
+
 	switch (operation) {
 	case OPERATION_SUM:
-		return sum;
+		return sum_of_inputs(memory, insn);
 	case OPERATION_HIGH_PC:
-		return (struct compare_value){
-			.number = (int64_t)(address + (uint64_t)sum.number * 4096)};
 	case OPERATION_HIGH:
-		return (struct compare_value){.number = (int64_t)((uint64_t)sum.number * 4096)};
+		page = (uint64_t)sum_of_inputs(memory, insn).number * 4096;
+		page += operation == OPERATION_HIGH_PC ? address : 0;
+		return (struct compare_value){.number = (int64_t)page};
 	case OPERATION_OTHER:
-		return (struct compare_value){.symbol = hash | 1};
+		return function_of_inputs(memory, insn);
 	default:
 		return unknown(memory, 0);
 	}
@@ -160,6 +178,20 @@ static struct compare_cell *cell_at(struct compare_memory *memory, unsigned int 
 	return &memory->cell[number % COMPARE_CELLS];
 }
 
+static unsigned int list_of(uint64_t symbol)
+{
+	return (unsigned int)(symbol * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (COMPARE_LISTS - 1);
+}
+
+static void add_cell(struct compare_memory *memory, struct compare_cell cell)
+{
+	unsigned int *last = &memory->last[list_of(cell.address.symbol)];
+
+	cell.older = *last;
+	*cell_at(memory, memory->cells) = cell;
+	*last = ++memory->cells;
+}
+
 static bool overlaps(const struct compare_cell *cell, int64_t start, int64_t end)
 {
 	return cell->address.number < end && start < cell->address.number + (int64_t)cell->size;
@@ -176,10 +208,11 @@ static struct found find_cells(struct compare_memory *memory, struct compare_val
 	unsigned int oldest = memory->cells > COMPARE_CELLS ? memory->cells - COMPARE_CELLS : 0;
 	int64_t start = address.number, end = start + (int64_t)size;
 	struct found found = {0};
+	const struct compare_cell *cell;
 
-	for (unsigned int i = memory->cells; i > oldest && !found.store; i--) {
-		const struct compare_cell *cell = cell_at(memory, i - 1);
-
+	for (unsigned int i = memory->last[list_of(address.symbol)]; i > oldest && !found.store;
+	     i = cell->older) {
+		cell = cell_at(memory, i - 1);
 		if (cell->address.symbol != address.symbol || !overlaps(cell, start, end))
 			continue;
 		if (!found.content)
@@ -217,8 +250,8 @@ static struct compare_value load(struct compare_memory *memory, struct compare_v
 
 	*forward = forward_of(memory, &found, address, size);
 	if (!found.content) {
-		*cell_at(memory, memory->cells++) =
-			(struct compare_cell){.address = address, .content = content, .size = size};
+		add_cell(memory, (struct compare_cell){
+					 .address = address, .content = content, .size = size});
 		return content;
 	}
 	return found.content->address.number == address.number && found.content->size == size
@@ -227,9 +260,10 @@ static struct compare_value load(struct compare_memory *memory, struct compare_v
 }
 
 /* The value that a store or an atomic writes: what an atomic computes from memory is not known. */
-static struct compare_value written_by(struct compare_memory *memory, const struct pesa_insn *insn,
-				       const struct pesa_opcode *opcode)
+static struct compare_value written_by(struct compare_memory *memory, const struct pesa_insn *insn)
 {
+	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);
+
 	if (!(opcode->properties & PESA_OPCODE_ATOMIC))
 		return operand_value(memory, &insn->operand[0]);
 	return opcode->properties & PESA_OPCODE_LOAD || insn->operands < 3
@@ -243,11 +277,12 @@ static const struct compare_known *know(struct compare_memory *memory, const str
 	uint64_t hash =
 		(insn->bits ^ (uint64_t)insn->opcode << 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 	struct compare_known *known = &memory->known[hash % COMPARE_KNOWN];
-	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);
+	const struct pesa_opcode *opcode;
 	struct pesa_register_list used;
 
 	if (known->valid && known->bits == insn->bits && known->opcode == insn->opcode)
 		return known;
+	opcode = pesa_opcode_get(insn->opcode);
 	*known = (struct compare_known){
 		.valid = true,
 		.bits = insn->bits,
@@ -255,6 +290,8 @@ static const struct compare_known *know(struct compare_memory *memory, const str
 		.operation = (uint8_t)operation_of(opcode),
 		.size = (uint8_t)access_size(opcode),
 		.trap = pesa_insn_flow(insn) == PESA_FLOW_TRAP,
+		.load = opcode->properties & PESA_OPCODE_LOAD,
+		.store = opcode->properties & PESA_OPCODE_STORE,
 	};
 	pesa_insn_registers(insn, &known->registers, &used);
 	return known;
@@ -263,7 +300,6 @@ static const struct compare_known *know(struct compare_memory *memory, const str
 struct compare_forward compare_memory_step(struct compare_memory *memory,
 					   const struct pesa_insn *insn, uint64_t address)
 {
-	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);
 	const struct compare_known *known = know(memory, insn);
 	const struct pesa_register_list *defined = &known->registers;
 	struct compare_value place, result;
@@ -272,18 +308,18 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 	memory->steps++;
 	result = result_of(memory, known->operation, insn, address);
 	if (known->size && address_of(memory, insn, &place)) {
-		if (opcode->properties & PESA_OPCODE_LOAD) {
+		if (known->load) {
 			result = load(memory, place, known->size, &forward);
 			forward.address = place;
 			forward.known = true;
 		}
-		if (opcode->properties & PESA_OPCODE_STORE)
-			*cell_at(memory, memory->cells++) = (struct compare_cell){
-				.address = place,
-				.content = written_by(memory, insn, opcode),
-				.size = known->size,
-				.writer = memory->steps,
-			};
+		if (known->store)
+			add_cell(memory, (struct compare_cell){
+						 .address = place,
+						 .content = written_by(memory, insn),
+						 .size = known->size,
+						 .writer = memory->steps,
+					 });
 	}
 	for (unsigned int i = 0; i < defined->count; i++)
 		if (defined->registers[i] && defined->registers[i] < 32)
@@ -293,11 +329,11 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 	/* The kernel returns its result in a0. */
 	if (known->trap)
 		memory->reg[10] = unknown(memory, 10);
-	if (opcode->properties & PESA_OPCODE_LOAD && memory->newest) {
+	if (known->load && memory->newest) {
 		forward.newest = memory->steps - memory->newest;
 		forward.narrow = memory->newest_size && memory->newest_size < known->size;
 	}
-	if (opcode->properties & PESA_OPCODE_STORE) {
+	if (known->store) {
 		memory->newest = memory->steps;
 		memory->newest_size = known->size;
 	}

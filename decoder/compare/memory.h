@@ -15,6 +15,7 @@
 #include "pesa/riscv.h"
 
 #define COMPARE_CELLS 256
+#define COMPARE_LISTS 64   /* of cells by the symbols of their addresses, a power of two */
 #define COMPARE_KNOWN 1024 /* instructions that are remembered, a power of two */
 
 struct compare_value {
@@ -27,6 +28,7 @@ struct compare_cell {
 	struct compare_value address, content;
 	unsigned int size;
 	unsigned int writer; /* step that stored it, from 1; 0: contents before the path */
+	unsigned int older;  /* number of the one before it in its list, from 1; 0: none */
 };
 
 /* What is known of an instruction wherever it is executed; memory.c has the operations. */
@@ -35,7 +37,7 @@ struct compare_known {
 	uint16_t opcode;
 	uint8_t operation;
 	uint8_t size; /* bytes of a plain load or store; 0: another instruction */
-	bool valid, trap;
+	bool valid, trap, load, store;
 	struct pesa_register_list registers; /* that it writes */
 };
 
@@ -44,6 +46,7 @@ struct compare_memory {
 	struct compare_known known[COMPARE_KNOWN]; /* by hash of the instruction */
 	struct compare_value reg[32];
 	struct compare_cell cell[COMPARE_CELLS]; /* ring: the newest replaces the oldest */
+	unsigned int last[COMPARE_LISTS];	 /* by list: number of its newest cell, likewise */
 	unsigned int cells, steps;		 /* counts so far */
 	unsigned int newest;			 /* step of the newest store, from 1; 0: none */
 	unsigned int newest_size;		 /* its bytes; 0: unknown */

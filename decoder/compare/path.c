@@ -693,6 +693,27 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	return done ? NULL : pesa_error_no_memory();
 }
 
+struct pesa_digest compare_paths_digest(const struct compare_code *code,
+					const struct compare_path_options *options)
+{
+	struct pesa_digest digest = {{0}};
+
+	pesa_digest_word(&digest, (uint64_t)options->paths << 32 | options->length);
+	pesa_digest_word(&digest, (uint64_t)options->warm << 32 | options->directions);
+	for (unsigned int i = 0; i < options->kinds->count; i++)
+		pesa_digest_word(&digest, options->kinds->kind[i].wait);
+	pesa_digest_word(&digest, code->in_sets);
+	if (code->in_sets)
+		pesa_digest_bytes(&digest, code->set, code->count * sizeof(*code->set));
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		const double chosen[] = {node->waits, node->waits_part, node->misses};
+
+		pesa_digest_bytes(&digest, chosen, sizeof(chosen));
+	}
+	return digest;
+}
+
 void compare_paths_free(struct compare_paths *paths)
 {
 	free(paths->path);

@@ -17,6 +17,7 @@
 #ifndef DECODER_COMPARE_PATH_H
 #define DECODER_COMPARE_PATH_H
 
+#include "decoder/base/digest.h"
 #include "decoder/compare/order.h"
 
 #define COMPARE_PATH_MISPREDICTED (1u << 0)
@@ -52,6 +53,7 @@ struct compare_paths {
 	struct compare_step *step;
 	size_t steps, step_room;
 	struct compare_prepared *prepared; /* NULL: not yet (prepared.h) */
+	struct pesa_digest made_from;	   /* compare_paths_digest(), of prepared ones */
 };
 
 /*
@@ -78,6 +80,10 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 				      const struct compare_path_options *options,
 				      struct compare_paths *paths);
 void compare_paths_free(struct compare_paths *paths);
+/* The digest of all that paths follow from, of what is chosen for them: with the same one they are the
+ * same. */
+struct pesa_digest compare_paths_digest(const struct compare_code *code,
+					const struct compare_path_options *options);
 
 /*
  * Traces: basic blocks that follow each other nearly always on the paths, across calls and returns.

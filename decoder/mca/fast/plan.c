@@ -47,7 +47,9 @@ size_t mca_fast_plan_size(struct mca_fast *fast)
 	return block->count * sizeof(struct mca_fast_instruction) +
 	       2 * fast->edges * sizeof(struct mca_fast_edge) +
 	       MCA_FAST_KINDS_MAX * sizeof(struct mca_fast_kind) +
-	       fast->uses * sizeof(struct mca_unit_use) + (block->description_count + 7) / 8 * 8;
+	       fast->uses * sizeof(struct mca_unit_use) +
+	       block->description_count * sizeof(struct mca_fast_instruction) +
+	       (block->description_count + 7) / 8 * 8;
 }
 
 /* ---- Kinds ----------------------------------------------------------------------------------- */
@@ -138,21 +140,21 @@ static void make_kinds(struct mca_fast *fast, struct mca_unit_use *use, uint8_t 
 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
-static const struct mca_lowered *lowered_of(const struct pesa_mca_block *block, uint32_t number)
-{
-	return &block->lowered[number < block->count ? number : number - block->count];
-}
-
 static void add_source(struct planner *planner, uint32_t number, uint16_t index,
 		       const struct mca_lowered_read *read, struct writer last)
 {
 	struct mca_fast *fast = planner->fast;
-	const struct mca_lowered_write *write =
-		&lowered_of(fast->block, (uint32_t)last.instruction)->write[last.write];
-	int advance = read->advances ? mca_advance(read, write->name) : 0;
+	const struct pesa_mca_block *block = fast->block;
+	uint32_t writer = (uint32_t)last.instruction, position;
+	const struct mca_lowered_write *write;
+	int advance;
 
+	position = writer < block->count ? writer : writer - block->count;
+	write = &block->lowered[position].write[last.write];
+	advance = read->advances ? mca_advance(read, write->name) : 0;
+	fast->plan[position].users++;
 	fast->sources[planner->sources++] = (struct mca_fast_edge){
-		.distance = number - (uint32_t)last.instruction,
+		.distance = number - writer,
 		.delay = write->latency - advance,
 		.advance = (int16_t)advance,
 		.read = index,
@@ -221,71 +223,83 @@ static void sort_by_writer(struct mca_fast *fast)
 {
 	unsigned int count = fast->block->count, next = 0;
 
-	for (unsigned int i = 0; i < count; i++)
-		for (unsigned int j = 0; j < fast->plan[i].sources; j++) {
-			uint32_t distance = fast->sources[fast->plan[i].first_source + j].distance;
-
-			fast->plan[position_before(i, distance, count)].users++;
-		}
 	for (unsigned int i = 0; i < count; i++) {
-		fast->plan[i].first_user = next;
-		next += fast->plan[i].users;
-		fast->plan[i].users = 0;
+		struct mca_fast_instruction *plan = &fast->plan[i];
+
+		plan->first_user = next;
+		next += plan->users;
+		plan->users = 0;
 	}
-	for (unsigned int i = 0; i < count; i++)
-		for (unsigned int j = 0; j < fast->plan[i].sources; j++) {
-			struct mca_fast_edge edge = fast->sources[fast->plan[i].first_source + j];
+	for (unsigned int i = 0; i < count; i++) {
+		const struct mca_fast_edge *edge = &fast->sources[fast->plan[i].first_source];
+		const struct mca_fast_edge *end = edge + fast->plan[i].sources;
+
+		for (; edge < end; edge++) {
 			struct mca_fast_instruction *writer =
-				&fast->plan[position_before(i, edge.distance, count)];
+				&fast->plan[position_before(i, edge->distance, count)];
 			struct mca_fast_edge *users = &fast->users[writer->first_user];
 			unsigned int place = writer->users++;
 
-			writer->leaves_later |= edge.at_retirement;
-			for (; place && comes_before(&edge, &users[place - 1]); place--)
+			writer->leaves_later |= edge->at_retirement;
+			for (; place && comes_before(edge, &users[place - 1]); place--)
 				users[place] = users[place - 1];
-			users[place] = edge;
+			users[place] = *edge;
 		}
+	}
 }
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-static void describe(struct mca_fast *fast, unsigned int index, uint8_t kind, uint32_t entries)
+/* What all instructions of a description have in common. */
+static struct mca_fast_instruction describe(struct mca_fast *fast,
+					    const struct mca_description *description, uint8_t kind)
 {
-	const struct mca_lowered *lowered = &fast->block->lowered[index];
-	const struct mca_description *description = lowered->description;
+	uint32_t entries = pesa_mca_model_reorder_buffer(fast->model);
 	uint32_t slots = description->micro_ops < entries ? description->micro_ops : entries;
 
 	slots = slots ? slots : 1;
-	fast->plan[index] = (struct mca_fast_instruction){
+	if ((int32_t)slots > fast->most_slots)
+		fast->most_slots = (int32_t)slots;
+	return (struct mca_fast_instruction){
 		.description = description,
 		.buffers = description->buffers,
-		.latency = description->latency,
-		.micro_ops = description->micro_ops,
-		.slots = slots,
-		.writes = {lowered->writes, lowered->integers, lowered->floats},
+		.latency = (uint32_t)description->latency,
+		.micro_ops = (uint16_t)description->micro_ops,
+		.slots = (uint16_t)slots,
 		.kind = kind,
 		.load = description->load,
 		.store = description->store,
-		.barrier = lowered->barrier,
 		.begin_group = description->flags & MCA_CLASS_BEGIN_GROUP,
 		.end_group = description->flags & MCA_CLASS_END_GROUP,
 		.must_issue = mca_description_must_issue(description),
 	};
-	if ((int32_t)slots > fast->most_slots)
-		fast->most_slots = slots;
-	for (unsigned int i = 0; i < MCA_FAST_REGISTERS; i++)
-		if (fast->plan[index].writes[i] > fast->registers[i].most)
-			fast->registers[i].most = fast->plan[index].writes[i];
+}
+
+static void enter(struct mca_fast *fast, unsigned int index,
+		  const struct mca_fast_instruction *described)
+{
+	const struct mca_lowered *lowered = &fast->block->lowered[index];
+	const uint16_t writes[MCA_FAST_REGISTERS] = {(uint16_t)lowered->writes, lowered->integers,
+						     lowered->floats};
+	struct mca_fast_instruction *plan = &fast->plan[index];
+
+	*plan = described[lowered->description->number];
+	plan->barrier = lowered->barrier;
+	for (unsigned int i = 0; i < MCA_FAST_REGISTERS; i++) {
+		plan->writes[i] = writes[i];
+		if (writes[i] > fast->registers[i].most)
+			fast->registers[i].most = writes[i];
+	}
 }
 
 void mca_fast_plan(struct mca_fast *fast, void *memory)
 {
 	const struct pesa_mca_block *block = fast->block;
-	uint32_t entries = pesa_mca_model_reorder_buffer(fast->model);
 	unsigned int before = fast->once ? 0 : block->count; /* of the iteration before */
 	/* In order nothing is ready before others, and operands look for their writers. */
 	bool out_of_order = pesa_mca_model_is_out_of_order(fast->model);
 	struct planner planner = {.fast = fast};
+	struct mca_fast_instruction *described;
 	struct mca_unit_use *use;
 	uint8_t *of_description;
 
@@ -295,13 +309,15 @@ void mca_fast_plan(struct mca_fast *fast, void *memory)
 	fast->sources = (struct mca_fast_edge *)(fast->kinds + MCA_FAST_KINDS_MAX);
 	fast->users = fast->sources + fast->edges;
 	use = (struct mca_unit_use *)(fast->users + fast->edges);
-	of_description = (uint8_t *)(use + fast->uses);
+	described = (struct mca_fast_instruction *)(use + fast->uses);
+	of_description = (uint8_t *)(described + block->description_count);
 	if (out_of_order)
 		make_kinds(fast, use, of_description);
+	for (unsigned int i = 0; i < block->description_count; i++)
+		described[i] = describe(fast, block->descriptions[i],
+					out_of_order ? of_description[i] : 0);
 	for (unsigned int i = 0; i < block->count; i++)
-		describe(fast, i,
-			 out_of_order ? of_description[block->lowered[i].description->number] : 0,
-			 entries);
+		enter(fast, i, described);
 	for (unsigned int i = 0; i < before; i++)
 		enter_writes(&planner, i, &block->lowered[i]);
 	for (unsigned int i = 0; i < block->count; i++) {
