@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -108,6 +109,85 @@ static void a_load_of_two_stores_waits_for_the_newer_one(void **state)
 	assert_reads("sw a0, 8(sp)\nsw a2, 12(sp)\nlw a1, 8(sp)", 2, false);
 	assert_reads("sw a0, 8(sp)\nsw a2, 12(sp)\nlw a1, 12(sp)", 1, false);
 	assert_reads("sw a0, 8(sp)\nsw a2, 16(sp)\nlw a1, 8(sp)", 2, false);
+}
+
+/* ---- Any accesses, beside a search of all that is remembered --------------------------------- */
+
+#define BASES 8 /* registers, each another symbol */
+
+/* An access that a search looks at. */
+struct place {
+	unsigned int base, size, writer;
+	int64_t offset;
+};
+
+struct places {
+	struct place place[20000];
+	unsigned int count;
+};
+
+static bool is_overlapped(const struct place *one, const struct place *other)
+{
+	return one->base == other->base && one->offset < other->offset + (int64_t)other->size &&
+	       other->offset < one->offset + (int64_t)one->size;
+}
+
+/* The step of the newest store to the place among the last COMPARE_CELLS accesses, 0: none; *known: whether
+ * there is any access to it. */
+static unsigned int search_all(const struct places *places, const struct place *place, bool *known)
+{
+	*known = false;
+	for (unsigned int i = places->count; i && i + COMPARE_CELLS > places->count; i--) {
+		const struct place *one = &places->place[i - 1];
+
+		if (!is_overlapped(one, place))
+			continue;
+		*known = true;
+		if (one->writer)
+			return one->writer;
+	}
+	return 0;
+}
+
+static void a_load_is_found_its_store_among_many(void **state)
+{
+	static const char *const names[][2] = {{"lw", "sw"}, {"ld", "sd"}};
+	static struct compare_memory memory;
+	static struct places places;
+	uint64_t seed = 11;
+	unsigned int stored = 0, none = 0;
+
+	(void)state;
+	compare_memory_begin(&memory);
+	for (unsigned int step = 1; step <= 4000; step++) {
+		bool store, is_double, known;
+		struct compare_forward forward;
+		struct place place;
+		struct pesa_insn insn;
+		char text[64];
+		unsigned int writer;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		store = seed >> 40 & 1;
+		is_double = seed >> 41 & 1;
+		place = (struct place){.base = (unsigned int)(seed >> 42) % BASES,
+				       .offset = (int64_t)(seed >> 50) % 64 * 4,
+				       .size = is_double ? 8 : 4,
+				       .writer = store ? step : 0};
+		snprintf(text, sizeof(text), "%s a%u, %d(s%u)", names[is_double][store],
+			 place.base % 4, (int)place.offset, 2 + place.base);
+		insn = assemble("rv64imafd", text, strlen(text));
+		forward = compare_memory_step(&memory, &insn, 0x1000);
+		writer = search_all(&places, &place, &known);
+		if (!store) {
+			assert_int_equal(forward.distance, writer ? step - writer : 0);
+			stored += writer != 0;
+			none += !known;
+		}
+		if (store || !known)
+			places.place[places.count++] = place;
+	}
+	assert_true(stored > 500 && none > 100);
 }
 
 /* ---- On the model ---------------------------------------------------------------------------- */
@@ -637,6 +717,7 @@ int main(void)
 		cmocka_unit_test(a_base_is_followed_through_sums_and_copies),
 		cmocka_unit_test(a_base_is_followed_through_memory),
 		cmocka_unit_test(a_load_of_two_stores_waits_for_the_newer_one),
+		cmocka_unit_test(a_load_is_found_its_store_among_many),
 		cmocka_unit_test(a_forwarded_load_ends_so_many_cycles_after_the_store),
 		cmocka_unit_test(any_number_of_loads_are_forwarded_to),
 		cmocka_unit_test(a_load_is_not_later_for_a_store_that_is_done),

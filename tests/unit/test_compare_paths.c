@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/compare/path.h"
+#include "decoder/compare/prepared.h"
 #include "pesa/assemble.h"
 
 #define NODES  8
@@ -68,15 +68,21 @@ static void set_branch(struct function *function, uint32_t at, uint32_t target, 
 	function->measured[at].transfers_known = known;
 }
 
+static const struct compare_kinds no_kinds;
+
+static struct compare_path_options options_of(enum compare_directions directions, unsigned int warm)
+{
+	return (struct compare_path_options){.paths = 20,
+					     .length = LENGTH,
+					     .warm = warm,
+					     .directions = directions,
+					     .kinds = &no_kinds};
+}
+
 static struct compare_paths make_warm_paths(struct function *function,
 					    enum compare_directions directions, unsigned int warm)
 {
-	const struct compare_kinds kinds = {0};
-	const struct compare_path_options options = {.paths = 20,
-						     .length = LENGTH,
-						     .warm = warm,
-						     .directions = directions,
-						     .kinds = &kinds};
+	const struct compare_path_options options = options_of(directions, warm);
 	struct compare_paths paths = {0};
 
 	assert_null(compare_paths_make(&function->code, &options, &paths));
@@ -330,6 +336,87 @@ static void a_load_from_a_line_that_has_been_missed_waits_for_it(void **state)
 	compare_paths_free(&paths);
 }
 
+/* ---- What predictions have in common --------------------------------------------------------- */
+
+static struct pesa_digest chosen_for(const struct function *function,
+				     enum compare_directions directions)
+{
+	const struct compare_path_options options = options_of(directions, 0);
+
+	return compare_paths_digest(&function->code, &options);
+}
+
+/* Whether paths are the same is told before they are made. */
+static void what_is_chosen_for_paths_has_a_digest(void **state)
+{
+	struct function function;
+	struct pesa_digest first, other;
+
+	(void)state;
+	make_function("beq a0, a1, 8\nld a2, 8(a0)\nadd a3, a3, a2\nj .", &function);
+	set_branch(&function, 0, 2, 3000, 10000);
+	first = chosen_for(&function, COMPARE_EVENLY);
+	other = chosen_for(&function, COMPARE_IN_RUNS);
+	assert_false(pesa_digest_equal(&first, &other));
+	function.node[1].misses = 0.5;
+	other = chosen_for(&function, COMPARE_EVENLY);
+	assert_false(pesa_digest_equal(&first, &other));
+	function.node[1].late = 40; /* of which the paths do not tell */
+	first = chosen_for(&function, COMPARE_EVENLY);
+	assert_true(pesa_digest_equal(&first, &other));
+	function.node[1].misses = 0;
+	function.node[1].waits = 1;
+	function.node[1].waits_part = 0.5;
+	first = chosen_for(&function, COMPARE_EVENLY);
+	assert_false(pesa_digest_equal(&first, &other));
+}
+
+static void the_costs_of_a_path_are_those_of_its_steps_each_once(void **state)
+{
+	struct function function;
+	struct compare_paths paths;
+	struct compare_prepared *prepared;
+
+	(void)state;
+	make_function("beq a0, a1, 12\nld a2, 8(a0)\nld a3, 16(a0)\nadd a3, a3, a2\nj .",
+		      &function);
+	set_branch(&function, 0, 3, 5000, 10000);
+	function.node[1].misses = 0.25;
+	paths = make_paths(&function, COMPARE_AT_RANDOM);
+	assert_true(paths.count > 1);
+	prepared = compare_prepare(&paths, &function.code);
+	assert_non_null(prepared);
+	assert_int_equal(prepared->costs, 4);
+	for (size_t i = 0; i < paths.count; i++) {
+		const struct compare_path *path = &paths.path[i];
+		const struct compare_prepared_path *one = &prepared->path[i];
+		unsigned int missed = 0, found = 0;
+
+		for (unsigned int j = 0; j < path->count; j++) {
+			const struct compare_step *step = &paths.step[path->first + j];
+			const struct compare_cost *cost =
+				&prepared->cost[prepared->cost_of[path->first + j]];
+
+			assert_int_equal(function.node[step->node].insn.opcode,
+					 function.node[cost->node].insn.opcode);
+			if (!(step->flags & COMPARE_PATH_MISSED))
+				continue;
+			assert_true(missed < one->missed);
+			assert_int_equal(prepared->missed_in[one->first_missed + missed++], j);
+		}
+		assert_int_equal(missed, one->missed);
+		for (unsigned int j = 0; j < one->costs; j++)
+			found |= 1u << prepared->cost_in[one->first_cost + j];
+		assert_int_equal(one->costs, __builtin_popcount(found));
+		for (unsigned int j = 0; j < path->count; j++)
+			assert_true(found >> prepared->cost_of[path->first + j] & 1);
+		for (size_t j = 0; j < i; j++)
+			assert_false(pesa_digest_equal(&one->steps, &prepared->path[j].steps));
+	}
+	compare_prepared_free(prepared);
+	compare_paths_free(&paths);
+}
+
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
 static void blocks_that_follow_each_other_nearly_always_are_one_trace(void **state)
@@ -367,6 +454,8 @@ int main(void)
 		cmocka_unit_test(an_indirect_transfer_is_mispredicted_to_its_seldom_target),
 		cmocka_unit_test(branches_without_samples_end_paths_in_their_counted_part_only),
 		cmocka_unit_test(a_load_from_a_line_that_has_been_missed_waits_for_it),
+		cmocka_unit_test(what_is_chosen_for_paths_has_a_digest),
+		cmocka_unit_test(the_costs_of_a_path_are_those_of_its_steps_each_once),
 		cmocka_unit_test(blocks_that_follow_each_other_nearly_always_are_one_trace),
 	};
 
