@@ -17,7 +17,7 @@ static struct pesa_error *make_paths(struct pesa_compare *compare,
 	struct compare_paths *paths = &compare->paths;
 	struct pesa_error *error;
 
-	if (paths->prepared && pesa_digest_equal(&paths->made_from, &digest))
+	if (compare->predicted && paths->prepared && pesa_digest_equal(&paths->made_from, &digest))
 		return NULL;
 	compare_paths_free(paths);
 	*paths = (struct compare_paths){0};
