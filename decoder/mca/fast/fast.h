@@ -176,8 +176,8 @@ struct mca_fast {
 	const struct pesa_mca_model *model;
 	struct mca_fast_instruction *plan;
 	struct mca_fast_edge *sources, *users;
-	size_t edges,
-		uses; /* upper bounds of how many there are of each, and of uses of all kinds */
+	size_t edges; /* of each of these, at most */
+	size_t uses;  /* likewise of all kinds */
 	struct mca_fast_kind *kinds;
 	unsigned int kind_count;
 	int latest;	    /* largest mca_fast_late() of an edge, 0: none */
