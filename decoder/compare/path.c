@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/union_find.h"
 #include "decoder/compare/waits.h"
 #include "decoder/compare/path.h"
 #include "decoder/compare/prepared.h"
@@ -441,14 +442,6 @@ static void set_missed(struct walker *walker, struct compare_node *node, struct 
 
 /* ---- Sets of loads and stores ---------------------------------------------------------------- */
 
-/* The one that stands for all with which `one` was joined; parent[i] is another one of these, or i. */
-static uint32_t root_of(uint32_t *parent, uint32_t one)
-{
-	while (parent[one] != one)
-		one = parent[one] = parent[parent[one]];
-	return one;
-}
-
 /* Before a path is made, each node is a set of its own. */
 static bool begin_sets(struct compare_code *code)
 {
@@ -470,11 +463,11 @@ static struct compare_forward wait_in_set(struct walker *walker, uint32_t at,
 
 	if (!code->in_sets) {
 		if (coded.distance && coded.distance <= made)
-			code->set[root_of(code->set, at)] = root_of(
+			code->set[union_find_root(code->set, at)] = union_find_root(
 				code->set, paths->step[paths->steps - 1 - coded.distance].node);
 		return coded;
 	}
-	newest = &walker->newest[root_of(code->set, at)];
+	newest = &walker->newest[union_find_root(code->set, at)];
 	if (pesa_opcode_get(code->node[at].insn.opcode)->properties & PESA_OPCODE_STORE) {
 		*newest = now;
 	} else if (*newest && (!coded.distance || now - *newest < coded.distance)) {
@@ -785,10 +778,11 @@ struct pesa_error *compare_paths_join(const struct compare_paths *paths,
 		for (; i < count && !by_blocks(first, &list[i]); i++)
 			executions += list[i].executions;
 		if (executions >= NEARLY_ALWAYS * fmax(left[first->from], entered[first->to]))
-			trace[root_of(trace, first->from)] = root_of(trace, first->to);
+			trace[union_find_root(trace, first->from)] =
+				union_find_root(trace, first->to);
 	}
 	for (uint32_t i = 0; i < blocks; i++)
-		trace[i] = root_of(trace, i);
+		trace[i] = union_find_root(trace, i);
 	free(list);
 	free(left);
 	free(entered);
