@@ -95,12 +95,15 @@ static bool begins_block(const struct compare_predictor *predictor, const struct
 				   : bytes && (here ^ before) >= bytes;
 }
 
+/* Cycles that a load takes longer which misses. */
 static unsigned int late_of(const struct compare_predictor *predictor,
 			    const struct compare_step *step)
 {
 	const struct compare_step *first = step - step->missed_by;
 
-	return (unsigned int)lround(predictor->code->node[first->node].late);
+	return step->flags & COMPARE_PATH_MISSED
+		       ? (unsigned int)lround(predictor->code->node[first->node].late)
+		       : 0;
 }
 
 /* The step that is disturbed, UINT_MAX: none. */
@@ -110,13 +113,6 @@ static unsigned int disturbed_step(const struct compare_predictor *predictor,
 	return predictor->disturbed && path->warm
 		       ? (unsigned int)(predictor->disturbed_at * path->warm)
 		       : UINT_MAX;
-}
-
-/* Cycles that a load which misses takes longer. */
-static unsigned int delay_of(const struct compare_predictor *predictor,
-			     const struct compare_step *step)
-{
-	return step->flags & COMPARE_PATH_MISSED ? late_of(predictor, step) : 0;
 }
 
 /* Without what is disturbed. */
@@ -136,7 +132,7 @@ static void make_instruction(const struct compare_predictor *predictor,
 	instruction->forwarded_by = at->forwarded;
 	instruction->forwarded_partly = at->flags & COMPARE_PATH_PARTLY;
 	instruction->after_store = at->flags & COMPARE_PATH_AFTER;
-	instruction->late = delay_of(predictor, at);
+	instruction->late = late_of(predictor, at);
 	instruction->barrier = at->flags & COMPARE_PATH_BARRIER;
 }
 

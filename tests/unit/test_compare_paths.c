@@ -346,7 +346,7 @@ static struct pesa_digest chosen_for(const struct function *function,
 	return compare_paths_digest(&function->code, &options);
 }
 
-/* Whether paths are the same is told before they are made. */
+/* The same choices have the same digest, and then the same paths, which need not be made again. */
 static void what_is_chosen_for_paths_has_a_digest(void **state)
 {
 	struct function function;

@@ -73,8 +73,6 @@ static struct pesa_error *search_once(struct pesa_compare *compare,
 		error = pesa_error_no_memory();
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);
-	for (uint32_t i = 0; i < nodes && !error; i++)
-		search.residuals.node[i].block = compare->code.node[i].group;
 	if (!error)
 		error = compare_distance_left(compare, &search.at_first);
 	if (!error)

@@ -37,9 +37,11 @@
 /* An operand that reads a result of an earlier instruction.  There are two of each edge, by reader and by
  * writer, so it is small. */
 struct mca_fast_edge {
-	uint32_t distance;  /* instructions from the writer to the reader */
-	int32_t delay;	    /* cycles from the writer's issue to the operand's arrival */
-	int16_t advance;    /* cycles by which the operand may be earlier than the result */
+	uint32_t distance; /* instructions from the writer to the reader */
+	int32_t delay;	   /* cycles from the writer's issue to the operand's arrival */
+	/* Cycles by which the operand may be earlier than the result; below 0: by which it is read later than
+	 * that, also of a writer that has retired. */
+	int16_t advance;
 	uint16_t read;	    /* index of the operand */
 	uint16_t write;	    /* index of the result */
 	bool at_retirement; /* `delay` is counted from the writer's retirement */
@@ -49,12 +51,6 @@ struct mca_fast_edge {
 static inline int32_t mca_fast_rest(const struct mca_fast_edge *edge, uint32_t latency)
 {
 	return edge->delay - (int32_t)latency;
-}
-
-/* Cycles from execution to the read, if the writer has retired. */
-static inline int32_t mca_fast_late(const struct mca_fast_edge *edge)
-{
-	return edge->advance < 0 ? -edge->advance : 0;
 }
 
 /* Physical registers for results that have not retired: all, those of x and those of f registers. */
@@ -180,7 +176,7 @@ struct mca_fast {
 	size_t uses;  /* likewise of all kinds */
 	struct mca_fast_kind *kinds;
 	unsigned int kind_count;
-	int latest;	    /* largest mca_fast_late() of an edge, 0: none */
+	int latest;	    /* largest -advance of an edge, 0: none is negative */
 	int32_t most_slots; /* maximum per instruction */
 
 	uint64_t now;

@@ -136,9 +136,8 @@ static int64_t cycles_left(const struct in_order *run, const struct mca_fast_edg
 	if (times->retired[writer] != UINT64_MAX) {
 		if (edge->at_retirement)
 			return (int64_t)run->committed[writer] + edge->delay - now;
-		return edge->advance < 0
-			       ? (int64_t)times->retired[writer] + mca_fast_late(edge) - now
-			       : 0;
+		return edge->advance < 0 ? (int64_t)times->retired[writer] - edge->advance - now
+					 : 0;
 	}
 	if (edge->at_retirement) {
 		*unknown = true;

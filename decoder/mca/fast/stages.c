@@ -319,7 +319,7 @@ static int64_t arrival_of(const struct mca_fast *fast, const struct mca_fast_edg
 		return (int64_t)from - edge->advance;
 	if (edge->at_retirement)
 		return (int64_t)fast->times.retired[number] + edge->delay;
-	return edge->advance < 0 ? (int64_t)writer->time + mca_fast_late(edge) : 0;
+	return edge->advance < 0 ? (int64_t)writer->time - edge->advance : 0;
 }
 
 static void find_sources(struct mca_fast *fast, struct mca_fast_inflight *flight,
