@@ -695,9 +695,8 @@ struct pesa_digest compare_paths_digest(const struct compare_code *code,
 	pesa_digest_word(&digest, (uint64_t)options->warm << 32 | options->directions);
 	for (unsigned int i = 0; i < options->kinds->count; i++)
 		pesa_digest_word(&digest, options->kinds->kind[i].wait);
+	/* Which loads and stores are joined changes only while paths are made without sets. */
 	pesa_digest_word(&digest, code->in_sets);
-	if (code->in_sets)
-		pesa_digest_bytes(&digest, code->set, code->count * sizeof(*code->set));
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct compare_node *node = &code->node[i];
 		const double chosen[] = {node->waits, node->waits_part, node->misses};

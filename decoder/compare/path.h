@@ -80,8 +80,8 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 				      const struct compare_path_options *options,
 				      struct compare_paths *paths);
 void compare_paths_free(struct compare_paths *paths);
-/* The digest of all that paths follow from, of what is chosen for them: with the same one they are the
- * same. */
+/* The digest of all that is chosen for paths: those that were made last for the code are the same, if they
+ * have the same one. */
 struct pesa_digest compare_paths_digest(const struct compare_code *code,
 					const struct compare_path_options *options);
 
