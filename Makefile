@@ -220,7 +220,7 @@ $(O)/plugin-flags: FORCE
 	$(call remember,$(CC) $(plugin_flags) $(CPPFLAGS_ALL))
 
 # The parts of the library that the plugins have, too.
-plugin_lib := $(addprefix decoder/base/,distinct.c error.c hash_index.c regular_file.c terminal_text.c utf8.c) \
+plugin_lib := $(addprefix decoder/base/,digest.c distinct.c error.c hash_index.c regular_file.c terminal_text.c utf8.c) \
 	$(addprefix decoder/binary/,code.c jitdump_name.c program.c) \
 	decoder/core/capabilities.c decoder/core/core.c decoder/topdown/nodes.c \
 	$(call sources_in,decoder/riscv decoder/mca/model)

@@ -13,47 +13,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-
-/* The functions are compiled in: nothing is linked for them. */
-#define XXH_INLINE_ALL 1
-#include <xxhash.h>
 
 struct pesa_digest {
 	uint64_t lane[2];
 };
 
-static inline void pesa_digest_bytes(struct pesa_digest *digest, const void *bytes, size_t size)
-{
-	const XXH128_hash_t piece = XXH3_128bits(bytes, size);
-	const uint64_t chain[] = {digest->lane[0], digest->lane[1], piece.low64, piece.high64,
-				  size};
-	const XXH128_hash_t next = XXH3_128bits(chain, sizeof(chain));
+/* Add a piece of size bytes. */
+void pesa_digest_bytes(struct pesa_digest *digest, const void *bytes, size_t size);
 
-	digest->lane[0] = next.low64;
-	digest->lane[1] = next.high64;
-}
+/* Add the eight bytes of a word in the byte order of this machine. */
+void pesa_digest_word(struct pesa_digest *digest, uint64_t word);
 
-static inline void pesa_digest_word(struct pesa_digest *digest, uint64_t word)
-{
-	unsigned char
-		bytes[sizeof(word)]; /* gcc 14 takes a parameter's own bytes for uninitialised */
-
-	memcpy(bytes, &word, sizeof(word));
-	pesa_digest_bytes(digest, bytes, sizeof(bytes));
-}
+/* Add a string; NULL and "" differ. */
+void pesa_digest_text(struct pesa_digest *digest, const char *text);
 
 static inline bool pesa_digest_equal(const struct pesa_digest *a, const struct pesa_digest *b)
 {
 	return a->lane[0] == b->lane[0] && a->lane[1] == b->lane[1];
-}
-
-/* Add a string; NULL and "" differ. */
-static inline void pesa_digest_text(struct pesa_digest *digest, const char *text)
-{
-	pesa_digest_word(digest, text != NULL);
-	if (text)
-		pesa_digest_bytes(digest, text, strlen(text));
 }
 
 #endif
