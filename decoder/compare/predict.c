@@ -237,6 +237,7 @@ static struct pesa_mca_run_options run_options_of(const struct pesa_compare_core
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,
 		.commit_width = core->retire_width,
+		.retired_branches = core->retired_branches,
 		.integer_results = core->integer_results,
 		.float_results = core->float_results,
 		.store_ports = core->store_ports,

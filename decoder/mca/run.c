@@ -68,7 +68,7 @@ struct pesa_error *pesa_mca_cycle_stack_run(const struct pesa_mca_block *block,
 
 	if (error)
 		return error;
-	mca_cycle_stack_commit(stack, options->commit_width);
+	mca_cycle_stack_commit(stack, block, options);
 	if (mca_fast_serves_in_order(block, options))
 		error = mca_fast_stack_in_order(block, options, stack);
 	else if (options->iterations == 1 && mca_fast_serves(block, options))

@@ -46,11 +46,12 @@ struct pesa_compare;
 
 /** Parameters of the core that its processor model lacks; 0: unknown, use the model's. */
 struct pesa_compare_core {
-	unsigned int dispatch_width; /**< micro-ops per cycle */
-	unsigned int retire_width;   /**< instructions per cycle */
-	unsigned int reorder_buffer; /**< instructions */
-	unsigned int load_queue;     /**< entries */
-	unsigned int store_queue;    /**< entries */
+	unsigned int dispatch_width;   /**< micro-ops per cycle */
+	unsigned int retire_width;     /**< instructions per cycle */
+	unsigned int retired_branches; /**< taken branches that retire in a cycle */
+	unsigned int reorder_buffer;   /**< instructions */
+	unsigned int load_queue;       /**< entries */
+	unsigned int store_queue;      /**< entries */
 	/** Stores that go to the cache in a cycle, after they retired; 0: the entry of one is free
 	 * when it retires. */
 	unsigned int store_ports;

@@ -436,6 +436,9 @@ struct pesa_mca_run_options {
 	 * retired, what has executed retires in program order, at most so many a cycle.  0: as
 	 * llvm-mca.  In-order processors. */
 	unsigned int commit_width;
+	/** Not as llvm-mca: of the instructions that retire in a cycle at most so many are taken
+	 * branches; an in-order processor needs `commit_width` for it.  0: as llvm-mca. */
+	unsigned int retired_branches;
 	bool every_iteration; /**< execute all, even in a steady state without listeners */
 	/** The events of so many iterations are sent, though a steady state is extrapolated. */
 	unsigned int first_iterations;

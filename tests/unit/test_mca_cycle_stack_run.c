@@ -91,6 +91,7 @@ static struct pesa_mca_run_options make_options(uint32_t *seed,
 		.dispatch_width = perhaps(seed, 6),
 		.register_file_size = pick(seed, 3) ? 0 : 20 + pick(seed, 40),
 		.commit_width = pick(seed, 2) ? 1 + pick(seed, 4) : 0,
+		.retired_branches = perhaps(seed, 3),
 		.integer_results = pick(seed, 3) ? 0 : 1 + pick(seed, 20),
 		.float_results = pick(seed, 3) ? 0 : 1 + pick(seed, 20),
 		.load_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
@@ -156,7 +157,7 @@ static void compare(const struct pesa_mca_block *block, uint32_t *seed, void *da
 	assert_null(pesa_mca_cycle_stack_create(block, &stack));
 	assert_null(pesa_mca_cycle_stack_create(block, &expected));
 	listener = pesa_mca_cycle_stack_listener(expected);
-	mca_cycle_stack_commit(expected, options.commit_width);
+	mca_cycle_stack_commit(expected, block, &options);
 	assert_null(pesa_mca_run(block, &options, &listener, 1, &cycles));
 	assert_null(mca_cycle_stack_finish(expected));
 	assert_null(pesa_mca_run(block, &options, NULL, 0, &alone));
@@ -263,6 +264,75 @@ static void what_has_executed_retires_in_order_and_so_many_a_cycle(void **state)
 	assert_int_equal(most, 4);
 }
 
+/* ---- Taken branches that retire ---------------------------------------------------------------- */
+
+#define JUMPS 24u
+
+/* Cycles of JUMPS jumps, on four units that all can use; by the stack, which has the fast path, and by a
+ * run with a listener, which has not. */
+static uint64_t cycles_of_jumps(const char *buffer, const struct pesa_mca_run_options *options)
+{
+	static const char format[] =
+		"pesa-processor-model 1\nname Jumps\nprocessor jumps -\nissue-width 4\n"
+		"load-latency 2\nmispredict-penalty 3\nmicro-op-buffer %s\nresource A units=4\n"
+		"class jump uops=1 latency=1 uses=A\n\tJAL\nend\n";
+	struct pesa_mca_instruction instructions[JUMPS];
+	const struct pesa_mca_block_options block_options = {.follow_calls = true};
+	struct pesa_mca_cycle_stack *stack, *other;
+	struct pesa_mca_listener listener;
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	struct pesa_isa *isa;
+	uint64_t cycles;
+	char text[sizeof(format) + 8];
+
+	snprintf(text, sizeof(text), format, buffer);
+	assert_null(pesa_mca_model_parse("jumps", text, strlen(text), &model));
+	assert_null(pesa_isa_create("rv64i", &isa));
+	for (unsigned int i = 0; i < JUMPS; i++) {
+		instructions[i] = (struct pesa_mca_instruction){.latency = -1};
+		decode(isa, 0x0000006f /* j */, &instructions[i]);
+	}
+	assert_null(pesa_mca_block_create(model, instructions, JUMPS, &block_options, &block));
+	assert_null(pesa_mca_cycle_stack_create(block, &stack));
+	assert_null(pesa_mca_cycle_stack_run(block, options, stack));
+	assert_null(pesa_mca_cycle_stack_create(block, &other));
+	listener = pesa_mca_cycle_stack_listener(other);
+	mca_cycle_stack_commit(other, block, options);
+	assert_null(pesa_mca_run(block, options, &listener, 1, &cycles));
+	assert_null(mca_cycle_stack_finish(other));
+	cycles = pesa_mca_cycle_stack_cycles(stack);
+	assert_int_equal(pesa_mca_cycle_stack_cycles(other), cycles);
+	pesa_mca_cycle_stack_free(stack);
+	pesa_mca_cycle_stack_free(other);
+	pesa_mca_block_free(block);
+	pesa_isa_free(isa);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
+/* Four jumps issue in a cycle; where k of them retire in one, the last of JUMPS does (JUMPS + k - 1) / k cycles
+ * after the first could have. */
+static void so_many_taken_branches_retire_in_a_cycle(void **state)
+{
+	static const char *const buffers[] = {"0" /* in order */, "64"};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pesa_mca_run_options options = {
+			.iterations = 1, .free_order = true, .commit_width = 4};
+		uint64_t all = cycles_of_jumps(buffers[i], &options);
+
+		for (unsigned int k = 1; k <= 5; k++) {
+			unsigned int most = k < 4 ? k : 4;
+
+			options.retired_branches = k;
+			assert_int_equal(cycles_of_jumps(buffers[i], &options),
+					 all + (JUMPS + most - 1) / most - JUMPS / 4);
+		}
+	}
+}
+
 /* In the first cycle an operand that is early must not arrive before the run. */
 static void an_early_operand_of_the_first_cycle_has_arrived(void **state)
 {
@@ -298,6 +368,7 @@ int main(void)
 		cmocka_unit_test(all_processors_have_the_same_stacks),
 		cmocka_unit_test(changed_models_have_the_same_stacks),
 		cmocka_unit_test(what_has_executed_retires_in_order_and_so_many_a_cycle),
+		cmocka_unit_test(so_many_taken_branches_retire_in_a_cycle),
 		cmocka_unit_test(an_early_operand_of_the_first_cycle_has_arrived),
 	};
 

@@ -88,6 +88,7 @@ struct pesa_error *compare_describe_core(const struct pesa_capabilities *capabil
 	*result = (struct pesa_compare_core){
 		.dispatch_width = core.dispatch_width,
 		.retire_width = core.retire_width,
+		.retired_branches = core.retire_transfers,
 		.reorder_buffer = core.rob_entries,
 		.load_queue = core.load_queue,
 		.store_queue = core.store_queue,

@@ -7,19 +7,29 @@
 #ifndef DECODER_MCA_ENGINE_COMMIT_H
 #define DECODER_MCA_ENGINE_COMMIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mca_commit {
 	unsigned int issue_width; /* micro-ops a cycle */
 	unsigned int width;	  /* 0: what has executed retires at once, in any order */
+	unsigned int most;	  /* taken branches a cycle; 0: any number */
 	unsigned int count;	  /* that retire in `cycle`, the latest one */
+	unsigned int branches;	  /* of them taken branches */
 	uint64_t cycle;
 };
+
+/* Whether no more retire in the cycle, of which the next one is a taken branch. */
+static inline bool mca_commit_is_full(const struct mca_commit *commit, bool taken)
+{
+	return commit->count == commit->width ||
+	       (taken && commit->most && commit->branches == commit->most);
+}
 
 /* The next instruction issues in cycle `now`, but for `carried` micro-ops, which issue in the cycles after
  * it, and has executed in cycle `executed`.  Returns the cycle in which it retires. */
 static inline uint64_t mca_commit_next(struct mca_commit *commit, uint64_t now, uint64_t executed,
-				       unsigned int carried)
+				       unsigned int carried, bool taken)
 {
 	uint64_t issued =
 		carried ? now + (carried + commit->issue_width - 1) / commit->issue_width : now;
@@ -27,11 +37,12 @@ static inline uint64_t mca_commit_next(struct mca_commit *commit, uint64_t now, 
 
 	if (!commit->width)
 		return ready;
-	if (ready > commit->cycle || commit->count == commit->width) {
+	if (ready > commit->cycle || mca_commit_is_full(commit, taken)) {
 		commit->cycle = ready > commit->cycle ? ready : commit->cycle + 1;
-		commit->count = 0;
+		commit->count = commit->branches = 0;
 	}
 	commit->count++;
+	commit->branches += taken;
 	return commit->cycle;
 }
 

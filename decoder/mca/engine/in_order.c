@@ -99,7 +99,8 @@ static void try_issue(struct mca_run *run, struct mca_inflight *flight)
 	mca_send_issued(run, flight, pipes, count);
 	carries_over = micro_ops > run->bandwidth;
 	flight->committed = mca_commit_next(&run->commit, run->now, flight->executed,
-					    carries_over ? micro_ops - run->bandwidth : 0);
+					    carries_over ? micro_ops - run->bandwidth : 0,
+					    flight->lowered->taken);
 	if (carries_over) {
 		run->carry_over = micro_ops - run->bandwidth;
 		run->carried_over = flight;

@@ -40,7 +40,7 @@ static unsigned int reorder_slots(const struct mca_run *run, const struct mca_in
 
 static void retire_cycle(struct mca_run *run)
 {
-	unsigned int retired = 0;
+	unsigned int retired = 0, branches = 0;
 
 	while (run->reorder_available != run->reorder_entries) {
 		struct mca_reorder_entry *entry = &run->reorder[run->reorder_current];
@@ -49,6 +49,9 @@ static void retire_cycle(struct mca_run *run)
 		if (run->model->retire_width && retired == run->model->retire_width)
 			break;
 		if (!entry->executed)
+			break;
+		if (flight->lowered->taken && run->options->retired_branches &&
+		    branches++ == run->options->retired_branches)
 			break;
 		if (mca_is_memory(flight)) {
 			mca_memory_retired(run, flight);

@@ -137,7 +137,8 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.all.size = options->register_file_size;
 	run->commit = (struct mca_commit){.issue_width = block->model->issue_width,
-					  .width = options->commit_width};
+					  .width = options->commit_width,
+					  .most = options->retired_branches};
 	run->registers.integers.size = options->integer_results;
 	run->registers.floats.size = options->float_results;
 	measure_block(run);

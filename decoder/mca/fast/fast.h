@@ -69,7 +69,7 @@ struct mca_fast_instruction {
 	uint16_t sources, users;
 	uint16_t micro_ops, slots, writes[MCA_FAST_REGISTERS];
 	uint8_t kind;
-	bool load, store, barrier, begin_group, end_group, must_issue;
+	bool load, store, barrier, taken, begin_group, end_group, must_issue;
 	bool leaves_later; /* a user has an edge at retirement */
 };
 
@@ -185,6 +185,7 @@ struct mca_fast {
 	struct mca_fast_inflight *ring;
 	uint32_t mask; /* ring size minus one, also for groups */
 	uint32_t dispatch_width, carry_over;
+	uint32_t retired_branches; /* taken branches that retire in a cycle; 0: any number */
 	int32_t slots_free;
 	struct mca_fast_registers registers[MCA_FAST_REGISTERS];
 	uint8_t limited[MCA_FAST_REGISTERS], limits; /* indices of those of limited size */

@@ -267,7 +267,8 @@ static void try_issue(struct in_order *run, uint32_t number)
 	fast->times.executed[number] = end;
 	carries_over = take_slots(run, number);
 	run->committed[number] =
-		mca_commit_next(&run->commit, fast->now, end, carries_over ? run->carry_over : 0);
+		mca_commit_next(&run->commit, fast->now, end, carries_over ? run->carry_over : 0,
+				fast->plan[number].taken);
 	if (end <= fast->now && !carries_over) {
 		retire(run, number);
 		return;
@@ -417,7 +418,8 @@ struct pesa_error *mca_fast_stack_in_order(const struct pesa_mca_block *block,
 		.carried = MCA_FAST_NONE,
 		.first_end = UINT64_MAX,
 		.commit = {.issue_width = block->model->issue_width,
-			   .width = options->commit_width},
+			   .width = options->commit_width,
+			   .most = options->retired_branches},
 	};
 
 	if (error)

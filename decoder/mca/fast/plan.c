@@ -285,6 +285,7 @@ static void enter(struct mca_fast *fast, unsigned int index,
 
 	*plan = described[lowered->description->number];
 	plan->barrier = lowered->barrier;
+	plan->taken = lowered->taken;
 	for (unsigned int i = 0; i < MCA_FAST_REGISTERS; i++) {
 		plan->writes[i] = writes[i];
 		if (writes[i] > fast->registers[i].most)

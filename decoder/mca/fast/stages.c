@@ -447,7 +447,7 @@ static bool dispatch_cycle(struct mca_fast *fast)
 
 static bool retire_cycle(struct mca_fast *fast)
 {
-	uint32_t first = fast->head, limit = fast->tail;
+	uint32_t first = fast->head, limit = fast->tail, branches = 0;
 
 	if (fast->model->retire_width && limit - first > fast->model->retire_width)
 		limit = first + fast->model->retire_width;
@@ -457,6 +457,8 @@ static bool retire_cycle(struct mca_fast *fast)
 
 		/* It may retire in the cycle after it has executed. */
 		if (flight->stage != MCA_ISSUED || flight->time >= fast->now)
+			break;
+		if (plan->taken && fast->retired_branches && branches++ == fast->retired_branches)
 			break;
 		fast->slots_free += plan->slots;
 		for (unsigned int i = 0; i < fast->limits; i++)
@@ -545,6 +547,7 @@ static void set_limits(struct mca_fast *fast, const struct pesa_mca_run_options 
 		options->register_file_size, options->integer_results, options->float_results};
 
 	fast->last = options->iterations * fast->block->count;
+	fast->retired_branches = options->retired_branches;
 	fast->dispatch_width =
 		options->dispatch_width ? options->dispatch_width : model->issue_width;
 	fast->slots_free = pesa_mca_model_reorder_buffer(model);

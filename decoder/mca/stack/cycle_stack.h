@@ -9,8 +9,10 @@
 
 #include "pesa/mca.h"
 
-/* Instructions that have retired in the run do so in program order, at most `width` a cycle. */
-void mca_cycle_stack_commit(struct pesa_mca_cycle_stack *stack, unsigned int width);
+/* Of an in-order processor: instructions of the block that have retired in the run do so in program order,
+ * as the options say. */
+void mca_cycle_stack_commit(struct pesa_mca_cycle_stack *stack, const struct pesa_mca_block *block,
+			    const struct pesa_mca_run_options *options);
 /* The run is over: what has executed retires. */
 struct pesa_error *mca_cycle_stack_finish(struct pesa_mca_cycle_stack *stack);
 void mca_cycle_stack_begin(struct pesa_mca_cycle_stack *stack);
