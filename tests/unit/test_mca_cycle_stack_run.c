@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "decoder/mca/engine/commit.h"
 #include "decoder/mca/fast/fast.h"
 #include "decoder/mca/stack/cycle_stack.h"
 #include "pesa/csr.h"
@@ -333,6 +334,21 @@ static void so_many_taken_branches_retire_in_a_cycle(void **state)
 	}
 }
 
+/* The same, known when they issue: every second instruction is a taken branch, one retires in a cycle, and an
+ * instruction between two of them with the first. */
+static void when_taken_branches_retire_is_known_when_they_issue(void **state)
+{
+	struct mca_commit commit = {.issue_width = 4, .width = 4, .most = 1};
+
+	(void)state;
+	for (unsigned int i = 0; i < 10; i++) {
+		unsigned int before = i / 2, /* taken branches */
+			behind = i % 2 || !before ? before : before - 1;
+
+		assert_int_equal(mca_commit_next(&commit, 1, 5, 0, i % 2), 5 + behind);
+	}
+}
+
 /* In the first cycle an operand that is early must not arrive before the run. */
 static void an_early_operand_of_the_first_cycle_has_arrived(void **state)
 {
@@ -369,6 +385,7 @@ int main(void)
 		cmocka_unit_test(changed_models_have_the_same_stacks),
 		cmocka_unit_test(what_has_executed_retires_in_order_and_so_many_a_cycle),
 		cmocka_unit_test(so_many_taken_branches_retire_in_a_cycle),
+		cmocka_unit_test(when_taken_branches_retire_is_known_when_they_issue),
 		cmocka_unit_test(an_early_operand_of_the_first_cycle_has_arrived),
 	};
 
