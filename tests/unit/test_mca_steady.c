@@ -103,6 +103,7 @@ static struct pesa_mca_run_options make_options(uint32_t *seed, unsigned int ite
 		.load_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
 		.store_queue = pick(seed, 3) ? 0 : 2 + pick(seed, 6),
 		.store_ports = pick(seed, 3) ? 0 : 1 + pick(seed, 2),
+		.retired_branches = pick(seed, 3) ? 0 : 1 + pick(seed, 2),
 		.store_latency = pick(seed, 8),
 	};
 }
