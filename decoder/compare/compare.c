@@ -258,22 +258,26 @@ static void judge_instruction(struct pesa_compare *compare, const struct compare
 }
 
 /* A region that is much of the program determines the misfit: by how much others are off tells whether it
- * is by chance. */
+ * is by chance.  It is off by less than they are, relative: what is wrong for some of its instructions
+ * averages out. */
 #define MUCH 0.2 /* of the predicted time of all */
 
 static struct pesa_error *judge_region(struct pesa_compare *compare, size_t index)
 {
 	struct pesa_compare_region *region = &compare->result[index];
 	double misfit = compare->totals.misfit_region, core = region->time.core, off;
+	double much = MUCH * compare->totals.corrected;
 	bool enough =
 		region->predicted > 0 && region->covered >= PESA_COMPARE_COVERED_MIN && core > 0;
 	struct pesa_error *error = NULL;
 
-	if (region->predicted >= MUCH * compare->totals.corrected)
+	if (region->predicted >= much)
 		error = estimate_misfit(compare, true, index, &misfit);
 	if (error)
 		return error;
 	off = fmin(misfit, COMPARE_MISFIT_MOST) * region->predicted;
+	if (region->predicted > much)
+		off *= sqrt(much / region->predicted);
 	region->difference =
 		around(region->measured.value - region->predicted,
 		       compare->variance[index] + off * off, compare->options.confidence, enough);
