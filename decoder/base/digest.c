@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-#include "digest.h"
-
 #include <string.h>
+
+#include "decoder/base/digest.h"
 
 /* The functions of libxxhash are compiled in: nothing is linked for them. */
 #define XXH_INLINE_ALL 1
