@@ -2,7 +2,7 @@
 /*
  * Retirement on an in-order processor that retires in program order, so many instructions a cycle
  * (`commit_width`), what has executed before.  Instructions issue in program order, so when one retires
- * is known when it issues.
+ * is known when it issues.  The cycle stack counts in the same way what retires in each cycle.
  */
 #ifndef DECODER_MCA_ENGINE_COMMIT_H
 #define DECODER_MCA_ENGINE_COMMIT_H
@@ -19,11 +19,18 @@ struct mca_commit {
 	uint64_t cycle;
 };
 
-/* Whether no more retire in the cycle, of which the next one is a taken branch. */
+/* Whether the next instruction, which is a taken branch or not, does not retire in the cycle any more. */
 static inline bool mca_commit_is_full(const struct mca_commit *commit, bool taken)
 {
 	return commit->count == commit->width ||
 	       (taken && commit->most && commit->branches == commit->most);
+}
+
+/* It retires in the cycle. */
+static inline void mca_commit_take(struct mca_commit *commit, bool taken)
+{
+	commit->count++;
+	commit->branches += taken;
 }
 
 /* The next instruction issues in cycle `now`, but for `carried` micro-ops, which issue in the cycles after
@@ -41,8 +48,7 @@ static inline uint64_t mca_commit_next(struct mca_commit *commit, uint64_t now, 
 		commit->cycle = ready > commit->cycle ? ready : commit->cycle + 1;
 		commit->count = commit->branches = 0;
 	}
-	commit->count++;
-	commit->branches += taken;
+	mca_commit_take(commit, taken);
 	return commit->cycle;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/mca/engine/commit.h"
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/stack/times.h"
 #include "decoder/mca/stack/cycle_stack.h"
@@ -54,10 +55,8 @@ struct pesa_mca_cycle_stack {
 	struct entry *entries; /* by index in the block */
 	unsigned int count;
 	bool out_of_order;
-	unsigned int commit_width;     /* 0: instructions retire when they have in the run */
-	unsigned int retired_branches; /* with a width: most taken ones a cycle; 0: any number */
+	struct mca_commit commit; /* width 0: instructions retire when they have in the run */
 	const struct mca_lowered *committed; /* the block's, while it is run with a width */
-	unsigned int branches;		     /* taken ones that have retired in this cycle */
 	uint64_t cycles;
 	unsigned int dispatched; /* number dispatched so far */
 	unsigned int oldest;	 /* the oldest one not retired */
@@ -161,7 +160,7 @@ struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, u
 {
 	struct pesa_error *error;
 
-	if (stack->commit_width)
+	if (stack->commit.width)
 		return numbers_add(&stack->early, number);
 	error = retire(stack, number);
 	if (error)
@@ -174,22 +173,19 @@ struct pesa_error *mca_cycle_stack_retired(struct pesa_mca_cycle_stack *stack, u
 	return NULL;
 }
 
-/* Whether the oldest one that has not retired is one taken branch more than retire in a cycle. */
-static bool is_branch_too_many(const struct pesa_mca_cycle_stack *stack)
-{
-	return stack->retired_branches && stack->branches == stack->retired_branches &&
-	       stack->committed[stack->oldest % stack->count].taken;
-}
-
 /* The oldest ones retire that have in the run, as many as do in a cycle. */
 static struct pesa_error *commit(struct pesa_mca_cycle_stack *stack)
 {
 	struct pesa_error *error = NULL;
 
-	stack->branches = 0;
-	while (stack->now.count < stack->commit_width && !error && !is_branch_too_many(stack) &&
-	       numbers_remove(&stack->early, stack->oldest)) {
-		stack->branches += stack->committed[stack->oldest % stack->count].taken;
+	stack->commit.count = stack->commit.branches = 0;
+	while (stack->commit.width && !error) {
+		bool taken = stack->committed[stack->oldest % stack->count].taken;
+
+		if (mca_commit_is_full(&stack->commit, taken) ||
+		    !numbers_remove(&stack->early, stack->oldest))
+			break;
+		mca_commit_take(&stack->commit, taken);
 		error = retire(stack, stack->oldest++);
 	}
 	return error;
@@ -277,8 +273,10 @@ struct pesa_error *mca_cycle_stack_end(struct pesa_mca_cycle_stack *stack, uint6
 void mca_cycle_stack_commit(struct pesa_mca_cycle_stack *stack, const struct pesa_mca_block *block,
 			    const struct pesa_mca_run_options *options)
 {
-	stack->commit_width = stack->out_of_order ? 0 : options->commit_width;
-	stack->retired_branches = options->retired_branches;
+	stack->commit = (struct mca_commit){
+		.width = stack->out_of_order ? 0 : options->commit_width,
+		.most = options->retired_branches,
+	};
 	stack->committed = block->lowered;
 }
 
@@ -286,7 +284,7 @@ struct pesa_error *mca_cycle_stack_finish(struct pesa_mca_cycle_stack *stack)
 {
 	struct pesa_error *error = NULL;
 
-	while (stack->commit_width && stack->early.count && !error) {
+	while (stack->commit.width && stack->early.count && !error) {
 		mca_cycle_stack_begin(stack);
 		error = mca_cycle_stack_end(stack, 0);
 	}
