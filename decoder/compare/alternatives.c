@@ -37,10 +37,17 @@ static void reset(struct compare_code *code)
 	for (uint32_t i = 0; i < code->count; i++) {
 		struct compare_node *node = &code->node[i];
 
-		node->occurrences = node->retiring = node->stalled = node->event = 0;
+		node->occurrences = node->repeated = 0;
+		node->retiring = node->stalled = node->event = 0;
 		node->on_path = false;
 		node->class = -1;
 	}
+}
+
+/* Whether a step from one node to another one begins the same basic block again. */
+static bool is_repeated(const struct compare_code *code, uint32_t from, uint32_t to)
+{
+	return to <= from && code->node[from].group == code->node[to].group;
 }
 
 struct pesa_error *compare_predict_all(struct pesa_compare *compare,
@@ -74,6 +81,9 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 			if (j < path->warm)
 				continue;
 			node->occurrences += path->weight;
+			if (j && is_repeated(&compare->code, paths->step[at - 1].node,
+					     paths->step[at].node))
+				node->repeated += path->weight;
 			node->retiring += path->weight * compare->predicted[at].retiring;
 			node->stalled += path->weight * compare->predicted[at].stalled;
 			node->event += path->weight * compare->predicted[at].event;

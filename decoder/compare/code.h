@@ -52,6 +52,7 @@ struct compare_node {
 	uint32_t waits_path; /* the number of the path for which waits_now was set last */
 	/* Prediction: sums over the occurrences in the counted part of paths. */
 	double occurrences, retiring, stalled, event;
+	double repeated;  /* of the occurrences, those right after its own basic block */
 	double uncertain; /* cycles an execution by which ordering may change the prediction */
 	bool on_path;	  /* at least one path contains it */
 	int32_t class;	  /* scheduling class in the model; -1: unsupported, or on no path */

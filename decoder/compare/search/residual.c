@@ -46,6 +46,16 @@ static double phase_variance(const struct compare_search *search, uint32_t index
 	return phase * phase;
 }
 
+/* The same of a basic block that begins with this node: time moves to another block, where another one is
+ * before or behind it. */
+static double phase_of_block(const struct compare_search *search, uint32_t first)
+{
+	const struct compare_node *node = &search->compare->code.node[first];
+	double other = node->occurrences > 0 ? 1 - node->repeated / node->occurrences : 1;
+
+	return other * other * phase_variance(search, first);
+}
+
 /* Cycles by which the ordering of instructions may change the prediction (order.h). */
 static double uncertain_cycles(const struct compare_node *node)
 {
@@ -217,7 +227,7 @@ static void sum_blocks(struct compare_search *search)
 		most = SHIFT_MOST * node->executions;
 		/* All instructions of a block are uncertain for the same reason. */
 		block->variance = block->own + search->compare->stability.block[node->group] +
-				  phase_variance(search, i) + uncertain * uncertain - squared;
+				  phase_of_block(search, first) + uncertain * uncertain - squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance +=
