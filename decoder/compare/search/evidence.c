@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "decoder/compare/search/search.h"
+#include "decoder/compare/search/together.h"
 #include "decoder/compare/search/traces.h"
 
 /* Minimum share of the remaining differences that a finding must explain: next to large errors of
@@ -135,20 +136,7 @@ enum where { ANYWHERE, OUT_OF_ORDER, IN_SEVERAL_BLOCKS, IN_SEVERAL_BLOCKS_AT_LAS
 #define ALL_INSTRUCTIONS 0.6 /* parts explained */
 #define ALL_BLOCKS	 0.8
 
-/*
- * Findings that together make nearly all differences vanish, and these so much likelier, are right together:
- * next to no search in an unmodified program ends like that.  Then less evidence is enough for each beside
- * the others.
- */
-#define TOGETHER_LEAST	      0.05 /* of the core time, by which blocks differed */
-#define TOGETHER_BLOCKS	      0.75 /* parts explained */
-#define TOGETHER_INSTRUCTIONS 0.55
-#define TOGETHER_NEARLY	      0.85 /* of one of both at least */
-#define TOGETHER_LIKELIER     45.0 /* twice the logarithm, less the penalties */
-/* The same with less likelihood, if it is nearly all of instructions and of blocks: a program of one loop has
- * no more. */
-#define TOGETHER_ALL	      0.95
-#define TOGETHER_ALL_LIKELIER 30.0
+/* What is enough beside findings that are right together. */
 static const struct {
 	double instructions, blocks, traces; /* parts explained */
 	double deviations, own;		     /* of the core time, in differences of instructions */
@@ -388,56 +376,11 @@ static bool is_enough_of_all(const struct compare_search *search,
 	       finding->explained >= ALL_INSTRUCTIONS && finding->explained_blocks >= ALL_BLOCKS;
 }
 
-/* What all findings explain together. */
-struct together {
-	double blocks, instructions; /* parts explained */
-	double likelier;	     /* twice the logarithm, less the penalties */
-	bool large;		     /* whether blocks differed by much without them */
-};
-
-static struct together weigh_together(struct compare_search *search)
-{
-	bool trusting = search->trusting;
-	struct together together = {0};
-
-	if (!search->compare->findings)
-		return together;
-	together.large = search->at_first >= TOGETHER_LEAST * search->core;
-	together.blocks =
-		compare_part_explained(search->at_first, compare_all_that_is_left(search));
-	together.instructions =
-		compare_part_explained(search->nodes_at_first, compare_instructions_left(search));
-	/* With the misfit that is estimated, as at first. */
-	search->trusting = false;
-	together.likelier = compare_score(search) - search->score_at_first;
-	search->trusting = trusting;
-	compare_make_residuals(search);
-	return together;
-}
-
-static bool are_right(const struct together *together)
-{
-	if (together->large && together->likelier >= TOGETHER_ALL_LIKELIER &&
-	    together->blocks >= TOGETHER_ALL && together->instructions >= TOGETHER_ALL)
-		return true;
-	return together->large && together->blocks >= TOGETHER_BLOCKS &&
-	       together->instructions >= (together->blocks >= TOGETHER_NEARLY
-						  ? TOGETHER_INSTRUCTIONS
-						  : TOGETHER_NEARLY) &&
-	       together->likelier >= TOGETHER_LIKELIER;
-}
-
-bool compare_are_right_together(struct compare_search *search)
-{
-	struct together together = weigh_together(search);
-
-	return are_right(&together);
-}
-
 /* Whether a finding is one of those of a model that is certainly wrong. */
 static bool is_enough_of_certain(const struct compare_search *search,
 				 const struct compare_candidate *candidate,
-				 const struct together *together, double of_nodes, double of_blocks)
+				 const struct compare_together *together, double of_nodes,
+				 double of_blocks)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double likelier = candidate->likelier -
@@ -469,7 +412,8 @@ static bool is_enough_of_certain(const struct compare_search *search,
 /* Whether what is found makes the differences no likelier than what is found in unmodified programs. */
 static bool is_unlikely(const struct compare_search *search,
 			const struct compare_candidate *candidate,
-			const struct compare_touched *touched, const struct together *together)
+			const struct compare_touched *touched,
+			const struct compare_together *together)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	bool large = fabs(touched->sum) >= UNLIKELY_LARGE * search->core;
@@ -604,7 +548,7 @@ static bool is_no_wait(const struct compare_search *search,
 static bool is_enough(const struct compare_search *search,
 		      const struct compare_candidate *candidate,
 		      const struct compare_touched *touched, double left,
-		      const struct together *together)
+		      const struct compare_together *together)
 {
 	const struct pesa_compare_finding *finding = finding_of(search, candidate);
 	double of_nodes = touched->node[1] - touched->node[0],
@@ -620,13 +564,16 @@ static bool is_enough(const struct compare_search *search,
 	    compare_is_ambiguous(search, candidate, true) ||
 	    is_unlikely(search, candidate, touched, together))
 		return false;
+	if (fabs(touched->sum) >= COMPARE_NEARLY_ALL_LEAST * search->core &&
+	    compare_explains_nearly_all(finding, together))
+		return true;
 	/* What only moves time between blocks, and makes it worse there, is not certain by anything. */
 	if (!(still && finding->explained_traces < CERTAIN_TRACES) &&
 	    is_enough_of_certain(search, candidate, together, of_nodes, of_blocks))
 		return true;
 	if (search->plain && !compare_is_in_blocks(touched, COMPARE_BLOCKS_SEVERAL))
 		return is_no_wait(search, candidate, of_nodes, left);
-	if (are_right(together) && is_enough_together(search, candidate, of_nodes))
+	if (compare_are_right(together) && is_enough_together(search, candidate, of_nodes))
 		return true;
 	if (is_between(finding))
 		return false;
@@ -695,13 +642,13 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 				    struct compare_candidate **weakest, double *least)
 {
 	struct pesa_error *error = NULL;
-	struct together together;
+	struct compare_together together;
 	double left;
 
 	*weakest = NULL;
 	compare_make_residuals(search);
 	left = compare_all_that_is_left(search);
-	together = weigh_together(search);
+	together = compare_weigh_together(search);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;
@@ -731,7 +678,7 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 		 * what it explained; that says nothing against the others. */
 		if (beside_all)
 			candidate->enough_beside =
-				are_right(&together) &&
+				compare_are_right(&together) &&
 				fabs(touched.sum) >= BESIDE_LEAST * search->core &&
 				is_enough(search, candidate, &touched, left, &together);
 		candidate->stays = !beside_all && (candidate->enough_beside ||

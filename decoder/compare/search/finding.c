@@ -10,6 +10,7 @@
 #define TIE_GAIN 0.9 /* minimum gain of a tie, relative to the best candidate */
 #define TIE_LIKELY \
 	6.0 /* or by how much it may be less likely: twice the logarithm, less the penalties */
+#define TIE_BESIDE  0.8 /* likewise, of other numbers of the same instructions */
 #define TIE_OPCODES 0.7 /* likewise, of opcodes alone, which take turns in a chain of dependences */
 
 struct mnemonic {
@@ -130,6 +131,8 @@ void compare_describe_finding(const struct compare_search *search,
 
 static double tie_gain(const struct compare_candidate *best, const struct compare_candidate *other)
 {
+	if (compare_is_beside(best, other))
+		return TIE_BESIDE;
 	return best->opcodes && other->opcodes ? TIE_OPCODES : TIE_GAIN;
 }
 

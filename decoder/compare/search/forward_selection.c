@@ -217,6 +217,16 @@ static int second_value(const struct compare_search *search,
 	return latency > first_value(candidate) ? latency : 0;
 }
 
+/* A step after which hardly a latency is hidden still, out of order; 0: there is none. */
+static int third_value(const struct compare_search *search,
+		       const struct compare_candidate *candidate)
+{
+	return candidate->kind == PESA_COMPARE_LATENCY &&
+			       pesa_mca_model_is_out_of_order(search->original)
+		       ? 2 * second_value(search, candidate)
+		       : 0;
+}
+
 /* Try another first value, and keep the one that explains more. */
 static struct pesa_error *try_another(struct compare_search *search,
 				      struct compare_candidate *candidate, int value)
@@ -236,7 +246,7 @@ static struct pesa_error *try_steps(struct compare_search *search,
 	bool (*is_seen)(const struct compare_search *, const struct compare_candidate *) =
 		search->screen.active ? compare_is_promising : compare_is_visible;
 	int value = candidate->model_value, smaller = value - (value >= 8 ? value / 4 : 1);
-	int larger = second_value(search, candidate);
+	int larger = second_value(search, candidate), largest = third_value(search, candidate);
 	struct pesa_error *error;
 
 	if (candidate->only_smaller)
@@ -250,6 +260,8 @@ static struct pesa_error *try_steps(struct compare_search *search,
 		return error;
 	if (!is_seen(search, candidate)) {
 		error = try_another(search, candidate, larger);
+		if (!error && largest && !is_seen(search, candidate))
+			error = try_another(search, candidate, largest);
 		/* What completes in order waits to issue if it takes less than what is before it. */
 		if (!error && candidate->kind == PESA_COMPARE_LATENCY &&
 		    may_be_smaller(search, candidate) && !is_seen(search, candidate))
@@ -459,15 +471,6 @@ static bool explains_more(const struct compare_search *search, const struct comp
 	return gain > than;
 }
 
-/* Whether both are numbers of the same instructions: results that are later, and units that are busy for
- * longer, often do the same. */
-static bool is_beside(const struct compare_candidate *one, const struct compare_candidate *other)
-{
-	return one != other && one->class == other->class && one->narrow == other->narrow &&
-	       one->kind != PESA_COMPARE_UNITS && other->kind != PESA_COMPARE_UNITS &&
-	       !one->opcodes && !other->opcodes;
-}
-
 /* Choose the values of what may be in place of the best one, so that they can be ties. */
 static struct pesa_error *choose_beside(struct compare_search *search,
 					const struct compare_candidate *best)
@@ -477,7 +480,7 @@ static struct pesa_error *choose_beside(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *other = &search->candidate[i];
 
-		if (is_beside(other, best) && !other->settled && !other->refused &&
+		if (compare_is_beside(other, best) && !other->settled && !other->refused &&
 		    compare_is_worth_a_choice(search, other)) {
 			other->settled = true;
 			error = compare_choose_value(search, other);

@@ -29,7 +29,8 @@
  * 	      |                    several in place of one, if they are likelier
  * 	      |
  * 	 evidence.c                findings that leave most of the differences they touch are
- * 	      |                    removed; traces.c: blocks that follow each other, as one
+ * 	      |                    removed; traces.c: blocks that follow each other, as one;
+ * 	      |                    together.c: what all findings explain together
  * 	      |
  * 	 opcodes.c                 the number that each opcode of a finding shows; opcodes that
  * 	      |                    contradict the finding are removed from it
@@ -278,6 +279,9 @@ bool compare_is_worth_a_choice(const struct compare_search *search,
 bool compare_is_rival(const struct compare_search *search,
 		      const struct compare_candidate *candidate,
 		      const struct compare_candidate *visible);
+/* Whether both are numbers of the same instructions: results that are later, and units that are busy for
+ * longer, often do the same. */
+bool compare_is_beside(const struct compare_candidate *one, const struct compare_candidate *other);
 /* Report the rejected candidate that explains most of the remaining differences, and the reason why
  * it is not a finding; does nothing if one is reported already. */
 void compare_name_nearest(struct compare_search *search);
@@ -387,7 +391,7 @@ struct pesa_error *compare_search_nearby(struct compare_search *search);
  * alone, and all of them with one of the candidates that explain most of what is left. */
 struct pesa_error *compare_list_hypotheses(struct compare_search *search);
 
-/* ---- Evidence (evidence.c) ------------------------------------------------------------------ */
+/* ---- Evidence (evidence.c, together.c) ------------------------------------------------------ */
 
 /* Determine which part of the differences each finding explains, and remove those that explain too
  * little. */
@@ -395,6 +399,9 @@ struct pesa_error *compare_weigh_evidence(struct compare_search *search);
 /* Whether all findings together make nearly all differences vanish, by more than chance.  After
  * compare_make_residuals(). */
 bool compare_are_right_together(struct compare_search *search);
+/* Whether a finding explains nearly all that it touches, and with the others nearly all that differs.  After
+ * compare_weigh_evidence(). */
+bool compare_any_explains_nearly_all(struct compare_search *search);
 
 /* ---- Opcodes (opcodes.c) --------------------------------------------------------------------- */
 

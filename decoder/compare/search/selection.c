@@ -252,7 +252,8 @@ static struct pesa_error *refuse_unlikely(struct compare_search *search,
 	struct pesa_compare_unexplained *nearest = &compare->unexplained;
 
 	if (!pesa_mca_model_is_out_of_order(search->original) ||
-	    compare_score(search) >= search->score_at_first + LIKELIER_LEAST)
+	    compare_score(search) >= search->score_at_first + LIKELIER_LEAST ||
+	    compare_any_explains_nearly_all(search))
 		return NULL;
 	if (!*nearest->change) {
 		snprintf(nearest->change, sizeof(nearest->change), "%s",

@@ -209,6 +209,13 @@ bool compare_is_rival(const struct compare_search *search,
 	       is_whole(search, candidate);
 }
 
+bool compare_is_beside(const struct compare_candidate *one, const struct compare_candidate *other)
+{
+	return one != other && one->class == other->class && one->narrow == other->narrow &&
+	       one->kind != PESA_COMPARE_UNITS && other->kind != PESA_COMPARE_UNITS &&
+	       !one->opcodes && !other->opcodes;
+}
+
 /* Why a candidate is not a finding. */
 static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
 					    const struct compare_candidate *candidate)
