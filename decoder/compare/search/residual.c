@@ -62,12 +62,18 @@ static double uncertain_cycles(const struct compare_node *node)
 	return node->uncertain * node->executions;
 }
 
+/* Variance of what is uncertain by so much: the core may do anything within the range, as likely. */
+static double variance_of_range(double range)
+{
+	return range * range / 3;
+}
+
 /* Variance of an instruction's measured time that is not due to sampling. */
 static double events_and_ordering(const struct compare_node *node)
 {
-	double event = EVENT_MISFIT * node->time.event, uncertain = uncertain_cycles(node);
+	double event = EVENT_MISFIT * node->time.event;
 
-	return event * event + uncertain * uncertain;
+	return event * event + variance_of_range(uncertain_cycles(node));
 }
 
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
@@ -156,7 +162,7 @@ static double misfit_of_regions(struct compare_search *search)
 			continue;
 		search->difference[count++] = (struct compare_difference){
 			.relative = fabs(sum->measured - sum->predicted) / sum->predicted,
-			.variance = (sum->variance + sum->uncertain * sum->uncertain) /
+			.variance = (sum->variance + variance_of_range(sum->uncertain)) /
 				    (sum->predicted * sum->predicted),
 			.weight = sum->predicted,
 		};
@@ -216,7 +222,7 @@ static void sum_blocks(struct compare_search *search)
 			block->own += events_and_ordering(node);
 			block->scale += predicted;
 			uncertain += uncertain_cycles(node);
-			squared += uncertain_cycles(node) * uncertain_cycles(node);
+			squared += variance_of_range(uncertain_cycles(node));
 		}
 		if (i + 1 < code->count && code->node[i + 1].group == node->group)
 			continue;
@@ -227,7 +233,8 @@ static void sum_blocks(struct compare_search *search)
 		most = SHIFT_MOST * node->executions;
 		/* All instructions of a block are uncertain for the same reason. */
 		block->variance = block->own + search->compare->stability.block[node->group] +
-				  phase_of_block(search, first) + uncertain * uncertain - squared;
+				  phase_of_block(search, first) + variance_of_range(uncertain) -
+				  squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance +=
