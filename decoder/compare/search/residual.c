@@ -62,18 +62,20 @@ static double uncertain_cycles(const struct compare_node *node)
 	return node->uncertain * node->executions;
 }
 
-/* Variance of what is uncertain by so much: the core may do anything within the range, as likely. */
-static double variance_of_range(double range)
+/* Variance of what is uncertain by so much.  A core in order may do anything within the range, as likely; one out of
+ * order is beyond it at times. */
+static double variance_of_range(const struct compare_search *search, double range)
 {
-	return range * range / 3;
+	return pesa_mca_model_is_out_of_order(search->original) ? range * range : range * range / 3;
 }
 
 /* Variance of an instruction's measured time that is not due to sampling. */
-static double events_and_ordering(const struct compare_node *node)
+static double events_and_ordering(const struct compare_search *search,
+				  const struct compare_node *node)
 {
 	double event = EVENT_MISFIT * node->time.event;
 
-	return event * event + variance_of_range(uncertain_cycles(node));
+	return event * event + variance_of_range(search, uncertain_cycles(node));
 }
 
 /* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
@@ -82,7 +84,7 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 	const struct compare_node *node = &search->compare->code.node[index];
 
 	return compare_sampling_variance(search->compare, node, predicted_of(node)) +
-	       events_and_ordering(node);
+	       events_and_ordering(search, node);
 }
 
 /* The same, and due to steady states.  A difference is uncertain by these; what a finding has to explain is
@@ -162,7 +164,7 @@ static double misfit_of_regions(struct compare_search *search)
 			continue;
 		search->difference[count++] = (struct compare_difference){
 			.relative = fabs(sum->measured - sum->predicted) / sum->predicted,
-			.variance = (sum->variance + variance_of_range(sum->uncertain)) /
+			.variance = (sum->variance + variance_of_range(search, sum->uncertain)) /
 				    (sum->predicted * sum->predicted),
 			.weight = sum->predicted,
 		};
@@ -219,10 +221,10 @@ static void sum_blocks(struct compare_search *search)
 			one->variance = predicted * predicted;
 			squares += one->variance;
 			block->value += one->value;
-			block->own += events_and_ordering(node);
+			block->own += events_and_ordering(search, node);
 			block->scale += predicted;
 			uncertain += uncertain_cycles(node);
-			squared += variance_of_range(uncertain_cycles(node));
+			squared += variance_of_range(search, uncertain_cycles(node));
 		}
 		if (i + 1 < code->count && code->node[i + 1].group == node->group)
 			continue;
@@ -233,8 +235,8 @@ static void sum_blocks(struct compare_search *search)
 		most = SHIFT_MOST * node->executions;
 		/* All instructions of a block are uncertain for the same reason. */
 		block->variance = block->own + search->compare->stability.block[node->group] +
-				  phase_of_block(search, first) + variance_of_range(uncertain) -
-				  squared;
+				  phase_of_block(search, first) +
+				  variance_of_range(search, uncertain) - squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance +=
