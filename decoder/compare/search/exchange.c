@@ -121,7 +121,7 @@ static struct pesa_error *eliminate_and_select(struct compare_search *search,
 		other->refused = other->closed || (!compare_is_related(search, candidate, other) &&
 						   !overlaps(candidate, other));
 		if (!other->refused && other != candidate)
-			error = compare_try_first(search, other);
+			error = compare_try_on_few(search, other);
 	}
 	if (!error)
 		error = compare_select_one(search, &found);

@@ -216,15 +216,29 @@ static bool is_chosen_alike(const struct pesa_compare *compare,
 	return true;
 }
 
-/* Search from `original` with the choices as they are.  *likelier: the outcome is that than `before`; or it is
- * much nearer, and not less likely: of one region that is far off the likelihood makes little. */
+/* Whether an outcome is to be kept in place of the one before: it is clearly likelier; or it is much nearer, and
+ * not less likely, or what was found before, too, is wrong by more.  Of one region that is far off the likelihood
+ * makes little. */
+static bool is_to_be_kept(const struct pesa_compare *compare, double distance,
+			  const struct outcome *before)
+{
+	double more = compare->score - before->score;
+
+	if (!compare->findings || distance > NO_FARTHER * before->distance)
+		return false;
+	if (distance < NEARER * before->distance)
+		return before->findings || more > 0;
+	return more > COMPARE_LIKELIER;
+}
+
+/* Search from `original` with the choices as they are.  *likelier: the outcome is to be kept. */
 static struct pesa_error *search_from(struct pesa_compare *compare,
 				      const struct pesa_mca_model *original,
 				      struct compare_path_options *options,
 				      struct pesa_error *(*find)(struct compare_search *),
 				      const struct outcome *before, bool *likelier)
 {
-	double distance = 0, more;
+	double distance = 0;
 	struct pesa_error *error = pesa_mca_model_vary(original, &compare->model);
 
 	if (!error)
@@ -235,9 +249,7 @@ static struct pesa_error *search_from(struct pesa_compare *compare,
 	}
 	if (!error)
 		error = compare_distance_left(compare, &distance);
-	more = compare->score - before->score;
-	*likelier = !error && compare->findings && distance <= NO_FARTHER * before->distance &&
-		    more > (distance < NEARER * before->distance ? 0 : COMPARE_LIKELIER);
+	*likelier = !error && is_to_be_kept(compare, distance, before);
 	return error;
 }
 

@@ -9,13 +9,15 @@
 
 #include "decoder/compare/search/search.h"
 
-#define ROUNDS_MAX  24	/* findings, and improved values of findings */
-#define TRIALS_MAX  16	/* values tried for one candidate */
-#define CHOICE_GAIN 0.3 /* of what the best one explains by its first step, to choose a value */
-#define CHOICES_MAX 5
-#define ABOUT	    0.1 /* part of what one explains by which another one explains about as much */
-#define CLEARLY	    0.3 /* and then the part by which one of them explains more of what it touches */
-#define FAR	    1.4 /* steps that are measured, for a larger one to be tried */
+#define ROUNDS_MAX	24  /* findings, and improved values of findings */
+#define TRIALS_MAX	16  /* values tried for one candidate */
+#define CHOICE_GAIN	0.3 /* of what the best one explains by its first step, to choose a value */
+#define PROMISING_LEAST 0.2 /* of what the best one explains, on a few paths, to be tried on all */
+#define CHOICES_MAX	5
+#define ABOUT		0.1 /* part of what one explains by which another one explains about as much */
+#define CLEARLY		0.3 /* and then the part by which one of them explains more of what it touches */
+#define FAR		1.4 /* steps that are measured, for a larger one to be tried */
+#define REFUTED_BY	3.0 /* standard errors by which less than a step is measured */
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
  * saturated. */
@@ -227,27 +229,34 @@ static int third_value(const struct compare_search *search,
 		       : 0;
 }
 
-/* Try another first value, and keep the one that explains more. */
+/* Whether so much less than the whole effect is measured that a larger step is none either. */
+static bool is_refuted(const struct compare_candidate *candidate)
+{
+	return candidate->error > 0 && candidate->theta + REFUTED_BY * candidate->error < 1;
+}
+
+/* Try another first value, and keep the one that explains more; *refuted: it is. */
 static struct pesa_error *try_another(struct compare_search *search,
-				      struct compare_candidate *candidate, int value)
+				      struct compare_candidate *candidate, int value, bool *refuted)
 {
 	double gain = candidate->theta > 0 ? candidate->gain : 0;
 	int first = candidate->value;
 	struct pesa_error *error = compare_try(search, candidate, value);
 
+	*refuted = is_refuted(candidate);
 	return error || (candidate->theta > 0 && candidate->gain > gain)
 		       ? error
 		       : compare_try(search, candidate, first);
 }
 
+/* On a few paths. */
 static struct pesa_error *try_steps(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
-	bool (*is_seen)(const struct compare_search *, const struct compare_candidate *) =
-		search->screen.active ? compare_is_promising : compare_is_visible;
 	int value = candidate->model_value, smaller = value - (value >= 8 ? value / 4 : 1);
 	int larger = second_value(search, candidate), largest = third_value(search, candidate);
 	struct pesa_error *error;
+	bool refuted;
 
 	if (candidate->only_smaller)
 		return may_be_smaller(search, candidate) ? compare_try(search, candidate, smaller)
@@ -258,30 +267,54 @@ static struct pesa_error *try_steps(struct compare_search *search,
 		return compare_try(search, candidate, smaller);
 	if (error || !larger)
 		return error;
-	if (!is_seen(search, candidate)) {
-		error = try_another(search, candidate, larger);
-		if (!error && largest && !is_seen(search, candidate))
-			error = try_another(search, candidate, largest);
-		/* What completes in order waits to issue if it takes less than what is before it. */
-		if (!error && candidate->kind == PESA_COMPARE_LATENCY &&
-		    may_be_smaller(search, candidate) && !is_seen(search, candidate))
-			error = try_another(search, candidate, value / 2);
-		return error;
-	}
 	/* The first step goes a small part of the way, and may be hidden for most of it. */
-	return candidate->theta < FAR ? NULL : try_another(search, candidate, larger);
+	if (compare_is_promising(search, candidate))
+		return candidate->theta < FAR ? NULL
+					      : try_another(search, candidate, larger, &refuted);
+	error = try_another(search, candidate, larger, &refuted);
+	if (!error && largest && !refuted && !compare_is_promising(search, candidate))
+		error = try_another(search, candidate, largest, &refuted);
+	/* What completes in order waits to issue if it takes less than what is before it. */
+	if (!error && candidate->kind == PESA_COMPARE_LATENCY &&
+	    may_be_smaller(search, candidate) && !compare_is_promising(search, candidate))
+		error = try_another(search, candidate, value / 2, &refuted);
+	return error;
 }
 
-struct pesa_error *compare_try_first(struct compare_search *search,
+/* On all paths, from the value that explains most on a few. */
+static struct pesa_error *try_on_all(struct compare_search *search,
 				     struct compare_candidate *candidate)
+{
+	const int larger[] = {second_value(search, candidate), third_value(search, candidate)};
+	int first = candidate->value;
+	struct pesa_error *error = compare_try(search, candidate, first);
+	bool refuted;
+
+	for (size_t i = 0; i < sizeof(larger) / sizeof(*larger) && !error; i++)
+		if (larger[i] > first && first > candidate->model_value &&
+		    !compare_is_visible(search, candidate))
+			error = try_another(search, candidate, larger[i], &refuted);
+	return error;
+}
+
+struct pesa_error *compare_try_on_few(struct compare_search *search,
+				      struct compare_candidate *candidate)
 {
 	struct pesa_error *error;
 
 	search->screen.active = true;
 	error = try_steps(search, candidate);
 	search->screen.active = false;
+	return error;
+}
+
+struct pesa_error *compare_try_first(struct compare_search *search,
+				     struct compare_candidate *candidate)
+{
+	struct pesa_error *error = compare_try_on_few(search, candidate);
+
 	return error || !compare_is_promising(search, candidate) ? error
-								 : try_steps(search, candidate);
+								 : try_on_all(search, candidate);
 }
 
 /* Determine effects not tried yet, and fit those of earlier models to the present residuals. */
@@ -297,11 +330,9 @@ static struct pesa_error *try_candidates(struct compare_search *search)
 		if (candidate->closed)
 			continue;
 		if (!candidate->effect)
-			error = compare_try_first(search, candidate);
+			error = compare_try_on_few(search, candidate);
 		else
 			error = compare_fit_effect(search, candidate);
-		if (!error && candidate->screened && compare_is_promising(search, candidate))
-			error = try_steps(search, candidate);
 	}
 	return error;
 }
@@ -322,7 +353,7 @@ static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 		if (candidate->closed || candidate->generation == search->generation)
 			continue;
 		*any = true;
-		error = compare_try_first(search, candidate);
+		error = compare_try_on_few(search, candidate);
 	}
 	return error;
 }
@@ -367,6 +398,39 @@ static struct compare_candidate *best_candidate(struct compare_search *search)
 			best = candidate;
 	}
 	return best;
+}
+
+/* The candidate that explains most on a few paths, of those that are promising there and were not tried on all. */
+static struct compare_candidate *most_promising(struct compare_search *search)
+{
+	struct compare_candidate *most = NULL;
+
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *one = &search->candidate[i];
+
+		if (one->screened && !one->refused && !one->postponed && one->effect &&
+		    compare_is_promising(search, one) && (!most || one->gain > most->gain) &&
+		    !compare_is_taken(search, one))
+			most = one;
+	}
+	return most;
+}
+
+/* Try on all paths what is promising on a few, as long as it may explain as much as the best one, or get a value
+ * beside it. */
+static struct pesa_error *try_promising(struct compare_search *search)
+{
+	struct pesa_error *error = NULL;
+
+	while (!error) {
+		struct compare_candidate *next = most_promising(search);
+		const struct compare_candidate *best = best_candidate(search);
+
+		if (!next || (best && next->gain < PROMISING_LEAST * best->gain))
+			break;
+		error = try_on_all(search, next);
+	}
+	return error;
 }
 
 /* The model has a new value: candidates for the same class and resource are outdated. */
@@ -553,7 +617,11 @@ struct pesa_error *compare_select_one(struct compare_search *search, bool *found
 	*found = false;
 	for (unsigned int i = 0; i < search->candidates; i++)
 		search->candidate[i].settled = false;
-	while (!error && !*found && (best = best_candidate(search))) {
+	while (!error && !*found) {
+		error = try_promising(search);
+		best = best_candidate(search);
+		if (error || !best)
+			break;
 		error = choose_candidate(search, &best, &significant);
 		if (error)
 			break;

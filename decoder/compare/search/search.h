@@ -297,6 +297,9 @@ void compare_name_nearest(struct compare_search *search);
  */
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate);
+/* The same on a few paths only: compare_select_one() tries what is promising there on all. */
+struct pesa_error *compare_try_on_few(struct compare_search *search,
+				      struct compare_candidate *candidate);
 /*
  * Choose the value of a candidate whose whole effect explains most, starting from the value tried
  * last, on the present model, if its effect is visible.
